@@ -58,8 +58,8 @@ static enum hypar_status check_fits(const struct args *args, const struct hypar_
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    status = hypar_report_memory(out.file, plan, &how->lower, args->memory_bytes,
-                                 opt_format(args), err);
+    status =
+        hypar_report_memory(out.file, plan, how, args->memory_bytes, opt_format(args), err);
     return close_answer(&out, status, err);
 }
 
@@ -172,7 +172,6 @@ static void note_unused_by_fits(const struct args *args)
     static const char why[] = "--fits looks at no times";
     opt_note_unused(args, args->profile, args->profile, why);
     opt_note_unused(args, args->all_reduce, "--all-reduce", why);
-    opt_note_unused(args, args->framework, "--framework", why);
     opt_note_unused(args, args->expand_collectives, "--expand-collectives", why);
     opt_note_unused(args, args->no_overlap, "--no-overlap", why);
     opt_note_unused(args, args->half_duplex, "--half-duplex", why);

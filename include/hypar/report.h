@@ -175,7 +175,7 @@ hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
  * HYPAR_INFEASIBLE, with the fullest device, if it does not fit: the report is written all the
  * same. On any other failure nothing is written. */
 HYPAR_API enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
-                                                const struct hypar_lower_options *options,
+                                                const struct hypar_sim_options *options,
                                                 double limit_bytes, enum hypar_format format,
                                                 struct hypar_error *err);
 

@@ -146,7 +146,7 @@ HYPAR_API struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, in
 struct hypar_sim_device {
     double busy_s;              /* computing */
     double comm_s;              /* while one of its messages is under way */
-    double waiting_s;           /* neither */
+    double waiting_s;           /* neither; also for a host that launches more slowly */
     struct hypar_memory memory; /* zero without a plan */
 };
 HYPAR_API struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device);

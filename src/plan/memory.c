@@ -52,12 +52,22 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
                : (double)hypar_machine_device(plan->machine, device)->memory_bytes;
 }
 
+const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
+                          double framework_bytes)
+{
+    static const char *const words[2][2] = {
+        { "", " allowed by --memory" },
+        { " beside the framework", " beside the framework allowed by --memory" },
+    };
+    bool allowed = limit_bytes > 0;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++)
+        allowed &= limit_bytes != (double)hypar_machine_device(machine, d)->memory_bytes;
+    return words[framework_bytes > 0][allowed];
+}
+
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
 {
-    for (int d = 0; d < hypar_machine_device_count(plan->machine); d++)
-        if (limit_bytes == (double)hypar_machine_device(plan->machine, d)->memory_bytes)
-            return "";
-    return " allowed by --memory";
+    return hp_room_words(plan->machine, limit_bytes, 0);
 }
 
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
@@ -250,9 +260,10 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s%s%s",
+                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
                    hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   plan->framework_bytes > 0 ? " beside the framework" : "",
-                   hp_limit_words(plan, hp_plan_device_memory(plan, f.device, limit_bytes)),
+                   hp_room_words(plan->machine,
+                                 hp_plan_device_memory(plan, f.device, limit_bytes),
+                                 plan->framework_bytes),
                    hint);
 }

@@ -189,7 +189,8 @@ struct reader {
 struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
-    struct hypar_plan *own_plan; /* the same plan, if the program was read from a file */
+    struct hypar_plan *own_plan; /* the same plan, if the program was read from a file, or if
+                                    its simulation has other settings than the given plan */
     struct lowering *lowering;   /* parts and patterns; owned */
     struct blocks *blocks;       /* owned */
     const struct iteration *iteration;

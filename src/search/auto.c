@@ -446,6 +446,13 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
+/* The words behind what a device has. */
+static const char *room_words(const struct tried *t)
+{
+    const struct hypar_search_options *o = t->problem->options;
+    return hp_room_words(t->problem->machine, o->memory_bytes, o->framework_bytes);
+}
+
 /* There is no plan: report the memory that is needed, and the memory that there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
@@ -454,22 +461,23 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
     hp_room_together(t->problem, &all, &has);
     struct memory_text together = hp_memory_text(all, has);
     struct memory_text nearest = hp_memory_text(t->lacks.need, t->lacks.has);
+    const char *of_what = room_words(t);
     if (!t->nearest)
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
                        t->refusals.by[0].planner, t->refusals.by[0].why.text);
     if (!t->by_state)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no plan fits; the nearest (%s) needs %s on device %d, which has %s",
-                       t->nearest, nearest.need, t->lacks.device, nearest.has);
+                       "no plan fits; the nearest (%s) needs %s on device %d, which has %s%s",
+                       t->nearest, nearest.need, t->lacks.device, nearest.has, of_what);
     if (all > has)
         snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ", together.need,
                  together.has);
     return hp_fail(
         err, HYPAR_INFEASIBLE,
         "no plan fits: weights, gradients and %s state %sneed %s on device %d, which "
-        "has %s, in the nearest plan (%s)",
+        "has %s%s, in the nearest plan (%s)",
         hypar_optimizer_text(t->problem->options->optimizer), sum, nearest.need,
-        t->lacks.device, nearest.has, t->nearest);
+        t->lacks.device, nearest.has, of_what, t->nearest);
 }
 
 /* A plan that does not fit is shown only if it was simulated as a whole: its figures say how
@@ -491,15 +499,30 @@ static void drop_others(struct tried *t, int best)
         struct memory_text text = hp_memory_text(v->memory.need, v->memory.has);
         if (i == best)
             continue;
-        snprintf(why.text, sizeof why.text, "device %d needs %s of memory, has %s",
-                 v->memory.device, text.need, text.has);
+        snprintf(why.text, sizeof why.text, "device %d needs %s of memory, has %s%s",
+                 v->memory.device, text.need, text.has, room_words(t));
         if (!fits(t, i))
             refuse(t, t->found[i]->info.planner, why.text);
         hypar_found_free(t->found[i]);
     }
 }
 
-/* List the other plans that fit, best first. */
+/* Keep the first plan of each planner but `self`. A planner that is asked again, as for slower
+ * links, would be listed twice under one name. Returns how many plans are kept. */
+static int keep_first_of_each(struct hypar_other *other, int n, const char *self)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool listed = strcmp(other[i].planner, self) == 0;
+        for (int k = 0; k < kept; k++)
+            listed |= strcmp(other[i].planner, other[k].planner) == 0;
+        if (!listed)
+            other[kept++] = other[i];
+    }
+    return kept;
+}
+
+/* List the best plans of the other planners that fit, best first. */
 static void list_others(const struct tried *t, int best, struct hypar_found *out)
 {
     struct hypar_other *other = NEW(&out->arena, struct hypar_other, t->n);
@@ -519,7 +542,7 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
         n++;
     }
     out->info.other = other;
-    out->info.n_others = n;
+    out->info.n_others = keep_first_of_each(other, n, out->info.planner);
     out->info.objective = t->problem->options->objective;
 }
 

@@ -82,6 +82,23 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
     return how;
 }
 
+void hp_take_simulation(struct hypar_plan *plan, const struct hypar_sim_options *options)
+{
+    plan->simulation.framework = options->framework;
+    plan->simulation.local_bn = options->lower.local_bn;
+}
+
+struct hypar_plan *hp_simulated_plan(const struct hypar_plan *plan,
+                                     const struct hypar_sim_options *options)
+{
+    if (plan->simulation.framework == options->framework &&
+        plan->simulation.local_bn == options->lower.local_bn)
+        return NULL;
+    struct hypar_plan *copy = hypar_plan_copy(plan);
+    hp_take_simulation(copy, options);
+    return copy;
+}
+
 /* Some options exclude each other: without overlap, a separate message would keep its sender
  * from receiving. Queues cannot express "either computing, or sending and receiving". */
 enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,

@@ -218,7 +218,8 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
         device->busy_s = hp_seconds(c->busy[d]) / steps;
         device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        /* without the time for filling and draining the window, and without launches */
+        /* without the time for filling and draining the window; with the time in which a device
+         * waits for a slower host that launches its kernels */
         device->waiting_s = fmax(0, idle_s - (hp_seconds(length) / steps - s->step_s));
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
@@ -332,7 +333,13 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     *out = NULL;
     options = options ? options : &planned;
     TRY(hp_check_sim_options(options, err));
-    TRY(hypar_lower(&program, plan, &options->lower, err));
+    struct hypar_plan *own = hp_simulated_plan(plan, options);
+    enum hypar_status status = hypar_lower(&program, own ? own : plan, &options->lower, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(own);
+        return status;
+    }
+    program->own_plan = own;
     return hp_simulate_program(out, program, options, err);
 }
 

@@ -21,6 +21,13 @@ enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
 /* The options as a plan keeps them, without minibatches, timeline and profile. */
 struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options);
 
+/* Tasks and memory follow from the plan's own framework and batch norm. If the options have
+ * others, the plan that is simulated is a copy with these. hp_take_simulation() changes a plan
+ * in place, and hp_simulated_plan() makes the copy; NULL: the plan itself is simulated. */
+void hp_take_simulation(struct hypar_plan *plan, const struct hypar_sim_options *options);
+struct hypar_plan *hp_simulated_plan(const struct hypar_plan *plan,
+                                     const struct hypar_sim_options *options);
+
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_cost {
     int n_tasks;

@@ -370,3 +370,14 @@ $ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --plan
 > mlp:64-64-8, batch 8, bf16 with fp32 gradients, adamw, on 2 devices
 > zb-h1 - - - - - - no plan
 > zb-h1: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
+
+Each refusal for want of memory says who set the limit, and what the framework takes.
+$ for o in "" "--framework-memory 100MB"; do hypar compare gpt2 --on full:2 --memory 1GB $o --planner 1f1b,gpipe 2>&1 | grep -A1 -e '^1f1b:' -e '^gpipe:'; done
+> 1f1b: no plan found that fits; the nearest needs 1.61 GB on device 0, which
+>     has 1 GB allowed by --memory
+> gpipe: no plan found that fits; the nearest needs 14 GB on device 1, which
+>     has 1 GB allowed by --memory
+> 1f1b: no plan found that fits; the nearest needs 1.61 GB on device 0, which
+>     has 900 MB beside the framework allowed by --memory
+> gpipe: no plan found that fits; the nearest needs 14 GB on device 1, which
+>     has 900 MB beside the framework allowed by --memory

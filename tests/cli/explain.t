@@ -465,3 +465,8 @@ $ hypar plan lenet5 --on htree:4 --planner hypar -q -o $TMP/lenet5.json; hypar e
 > layer  level   dp own  dp between       dp    mp own  mp between       mp
 > fc3    H1      6.8 kB     10.8 kB  17.6 kB   2.56 kB     10.8 kB  13.3 kB*
 > fc3    H2      6.8 kB     10.8 kB  17.6 kB   5.12 kB     10.8 kB  15.9 kB*
+
+A plan that does not fit: twice the memory is told to hold it.
+$ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=4GB --planner dp --precision bf16 -q -o $TMP/lack.json; hypar explain $TMP/lack.json --on full:1,device=h100,memory=1.5GB | grep -e 'twice the memory' -e 'No difference'
+> twice the memory (fits)                       14.5 ms   +0.0 %  2.15 GB
+> No difference: links twice as fast.

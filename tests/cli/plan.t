@@ -139,12 +139,11 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
 > vgg-a, batch 64, on 8 devices: planner hybrid, as for links 0.5 times as fast
-> Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
+> Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB allowed by --memory
 $+ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
->       {"planner": "hybrid", "step_s": 0.049031208111, "compute_s": 0.048655185603, "comm_bytes": 570010168, "energy_j": 29.469965442588105, "how": "n=8 of 22 operators, c=8 of 4, n=2 c=4 of 1, ..., optimizer sharded"},
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB allowed by --memory; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB allowed by --memory; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; mp: device 0 needs 2.61 GB of memory, has 600 MB allowed by --memory",
 >       {"planner": "flexflow", "step_s": 0.049122537887, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
 >       {"planner": "accpar", "step_s": 0.049177107869, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
 >       {"planner": "owt", "step_s": 0.049240598738, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
@@ -326,7 +325,7 @@ $ hypar plan alexnet --on full:4 --planner exhaustive
 > hypar: exhaustive: 6.86e+09 plans of 8 operators on 4 devices, expected at most 10000000
 ? 3
 $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
-> hypar: flexflow: no plan found that fits; the nearest needs 166 MB on device 0, which has 10 MB
+> hypar: flexflow: no plan found that fits; the nearest needs 166 MB on device 0, which has 10 MB allowed by --memory
 ? 1
 
 Bad requests.
@@ -468,7 +467,7 @@ $ hypar plan mlp --on full:2 --planner dp --framework-memory 15.9999GB
 > hypar: dp: weights, gradients and sgd state need 3.26 MB on device 0, which has 100 kB beside the framework
 ? 1
 $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15MB --batch 64
-> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB
+> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB beside the framework allowed by --memory
 ? 1
 $ hypar plan mlp --on full:2 --planner dp --memory 5MB -q -o $TMP/limited.json; grep limit $TMP/limited.json; hypar check $TMP/limited.json; hypar check $TMP/limited.json --memory 16GB | tail -n 1; hypar simulate $TMP/limited.json --fits | grep It; hypar simulate $TMP/limited.json | grep Memory
 >   "memory_limit_bytes": 5000000,
@@ -683,3 +682,9 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3
 > tenth (--framework-memory counts it); --recompute full would save up to 537 MB.
 > 0
 ? 1
+
+auto lists each other planner once, though it may ask a planner more than once.
+$ hypar plan gpt2 --on full:2 --for torch --batch 16 --json | grep -o '"planner": "[^"]*"' | sort | uniq -d
+> hypar: note: the graph does not tell PyTorch's modules: the script is for a
+>        model whose modules are named like its operators (python -m hypar.torch
+>        makes the graph of a model)

@@ -252,13 +252,16 @@ void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table 
     for (int i = 0; i < t->n; i++) {
         const struct hypar_what_if *w = t->row[i];
         struct what_if_line row = { .of = *w, .change_text = b };
+        bool then_fits = t->lacks_memory && w->fits;
         if (w->why_not) {
             left_out[n_left_out++] = w;
-        } else if (!changes_step(w, t->now_s)) {
+        } else if (!changes_step(w, t->now_s) && !then_fits) {
             same[n_same++] = w;
         } else {
-            row.label =
-                hp_arena_printf(arena, "%s%s", w->what, w->fits ? "" : " (does not fit)");
+            row.label = hp_arena_printf(arena, "%s%s", w->what,
+                                        then_fits ? " (fits)"
+                                        : w->fits ? ""
+                                                  : " (does not fit)");
             row.best = table.n_rows == 0 && w->step_s < t->now_s;
             hp_change_text(b, w->step_s, t->now_s);
             more += !hp_table_row(&table, &row);
@@ -316,7 +319,9 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct path_sum sum = hp_add_up_path(sim, &arena);
-    struct what_if_table what_ifs = { .shows = WHAT_HELPS, .most = MOST_WHAT_IFS };
+    struct what_if_table what_ifs = { .shows = WHAT_HELPS,
+                                      .most = MOST_WHAT_IFS,
+                                      .lacks_memory = !hypar_sim_summary(sim).fits };
     while (hypar_explained_what_if(e, what_ifs.n))
         what_ifs.n++;
     what_ifs.row = NEW(&arena, const struct hypar_what_if *, what_ifs.n + 1);

@@ -10,9 +10,10 @@
 enum { WHAT_HELPS = 1, WHAT_DIFFERS = 2 };
 
 struct what_if_table {
-    unsigned shows; /* WHAT_HELPS or WHAT_DIFFERS: the heading of the first column */
-    double now_s;   /* the current step */
-    int most;       /* limit of rows; further rows are counted */
+    unsigned shows;    /* WHAT_HELPS or WHAT_DIFFERS: the heading of the first column */
+    double now_s;      /* the current step */
+    bool lacks_memory; /* the current plan does not fit: rows that fit say so */
+    int most;          /* limit of rows; further rows are counted */
     int n;
     const struct hypar_what_if **row;
 };

@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 #include "report/put.h"
+#include "sim/task_costs.h"
 
 enum { MOST_ROWS = 16 };
 
@@ -176,14 +177,17 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
 }
 
 enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
-                                      const struct hypar_lower_options *options,
+                                      const struct hypar_sim_options *options,
                                       double limit_bytes, enum hypar_format format,
                                       struct hypar_error *err)
 {
     struct arena arena = { 0 };
     int n = hypar_machine_device_count(hypar_plan_machine(plan));
     struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
-    enum hypar_status status = hypar_plan_memory(plan, options, memory, err);
+    struct hypar_plan *own = options ? hp_simulated_plan(plan, options) : NULL;
+    plan = own ? own : plan;
+    enum hypar_status status =
+        hypar_plan_memory(plan, options ? &options->lower : NULL, memory, err);
     for (int d = 0; d < n && limit_bytes > 0; d++)
         memory[d].limit = limit_bytes;
     if (status == HYPAR_OK) {
@@ -202,6 +206,7 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
         }
         status = hypar_check_fullest(plan, &fullest, most, err);
     }
+    hypar_plan_free(own);
     hp_arena_free(&arena);
     return status;
 }

@@ -92,13 +92,26 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
-static enum hypar_status check_need(const struct fullest *f, double framework_bytes,
+static enum hypar_status fail_memory(const struct fullest *f,
+                                     const struct hypar_machine *machine, double limit_bytes,
+                                     double framework_bytes, struct hypar_error *err)
+{
+    struct memory_text text = hp_memory_text(f->need, f->has);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "no plan found that fits; the nearest needs %s on device %d, which has %s%s",
+                   text.need, f->device, text.has,
+                   hp_room_words(machine, limit_bytes, framework_bytes));
+}
+
+static enum hypar_status check_need(const struct fullest *f, const struct hypar_plan *plan,
                                     struct hypar_memory *fullest, struct hypar_error *err)
 {
+    double framework_bytes = plan->framework_bytes;
     *fullest = (struct hypar_memory){ .framework = framework_bytes,
                                       .peak = f->need + framework_bytes,
                                       .limit = f->has + framework_bytes };
-    return hp_fits(f) ? HYPAR_OK : hp_fail_memory(f, err);
+    return hp_fits(f) ? HYPAR_OK
+                      : fail_memory(f, plan->machine, fullest->limit, framework_bytes, err);
 }
 
 /* Of a plan that was simulated in part: what its program counts. */
@@ -108,7 +121,7 @@ static enum hypar_status part_fits(const struct hypar_found *found,
     const struct hypar_part *part = &found->info.part;
     struct fullest f = { .device = -1 };
     hp_note_memory(&f, part->fullest_device, part->need_bytes, part->has_bytes);
-    return check_need(&f, found->plan->framework_bytes, fullest, err);
+    return check_need(&f, found->plan, fullest, err);
 }
 
 /* Of a plan that would take long to lower: what it needs if everything is kept. */
@@ -121,7 +134,7 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
                                .machine = plan->machine,
                                .options = &options };
     struct fullest f = hp_plan_need(NEED_WRITTEN, &problem, NULL, plan);
-    return check_need(&f, plan->framework_bytes, fullest, err);
+    return check_need(&f, plan, fullest, err);
 }
 
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
@@ -145,10 +158,9 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
     return !known && taken ? HYPAR_OK : status;
 }
 
-enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err)
+enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
+                                 struct hypar_error *err)
 {
-    struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "no plan found that fits; the nearest needs %s on device %d, which has %s",
-                   text.need, f->device, text.has);
+    return fail_memory(f, problem->machine, problem->options->memory_bytes,
+                       problem->options->framework_bytes, err);
 }

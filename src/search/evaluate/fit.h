@@ -69,6 +69,7 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
                                 struct hypar_memory *fullest, struct hypar_error *err);
 
 /* No plan fits; *f is of the nearest. */
-enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err);
+enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
+                                 struct hypar_error *err);
 
 #endif /* SEARCH_EVALUATE_FIT_H */

@@ -108,16 +108,18 @@ enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hyp
     how.timeline = true;
     TRY(hypar_simulate(&sim, plan, &how, err));
     how.timeline = false;
+    const struct hypar_plan *given = plan;
+    plan = hypar_sim_plan(sim); /* with the framework that the options name */
     struct hypar_explanation *e = NEW(&arena, struct hypar_explanation, 1);
     *e = (struct hypar_explanation){ .arena = arena, .plan = plan, .sim = sim, .left_out = "" };
     e->what_ifs = (struct changes){ .arena = &e->arena,
                                     .plan = plan,
                                     .how = how,
-                                    .target = target_of(plan),
+                                    .target = target_of(given),
                                     .stop = options->stop };
     struct hypar_sim_summary now = hypar_sim_summary(sim);
     e->bound = bound_of(plan, &how);
-    e->again = choose_again(plan, &how);
+    e->again = choose_again(given, &how);
     if (options->ops >= 0)
         hp_find_alternatives(e, options->ops ? options->ops : OPS);
     hp_find_what_ifs(&e->what_ifs, &now);

@@ -153,6 +153,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     TRY(hp_check_lowerable(plan, err));
     TRY(check_size(&c, plan, err));
     c.plan = hp_plan_copy(plan);
+    hp_take_simulation(c.plan, c.options);
     hp_proposer_begin(&c.proposer, c.plan, NULL);
     hp_proposal_begin(&c.now, c.plan->graph);
     hp_proposal_begin(&c.was, c.plan->graph);

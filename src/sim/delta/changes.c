@@ -52,6 +52,7 @@ enum hypar_status hypar_delta_begin(struct hypar_delta **out, const struct hypar
     int n_ops = plan->graph->n_ops;
     d->plan = hp_plan_copy(plan);
     d->options = options ? *options : hypar_as_planned(d->plan, NULL);
+    hp_take_simulation(d->plan, &d->options);
     d->named = NEW(&arena, int, n_ops);
     d->op = NEW(&arena, int, n_ops);
     d->now = NEW(&arena, struct op_config, n_ops);

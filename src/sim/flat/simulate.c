@@ -134,6 +134,25 @@ static enum hypar_status simulate_flat(struct hypar_sim **out,
     return HYPAR_OK;
 }
 
+/* Lower the program's own plan again if the options change its tasks or its memory. */
+static enum hypar_status lower_again(struct hypar_program **program,
+                                     const struct hypar_sim_options *how,
+                                     struct hypar_error *err)
+{
+    struct hypar_plan *plan = (*program)->own_plan;
+    if (plan->simulation.framework == how->framework)
+        return HYPAR_OK;
+    (*program)->own_plan = NULL;
+    hypar_program_free(*program);
+    hp_take_simulation(plan, how);
+    enum hypar_status status = hypar_lower(program, plan, &how->lower, err);
+    if (status == HYPAR_OK)
+        (*program)->own_plan = plan;
+    else
+        hypar_plan_free(plan);
+    return status;
+}
+
 static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct json *root,
                                           const struct hypar_sim_options *options,
                                           struct hypar_error *err)
@@ -143,10 +162,12 @@ static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct j
     struct hypar_sim_options how = hypar_as_planned(program->plan, options);
     how.lower = program->lowering->options; /* for the report */
     enum hypar_status status = hp_check_sim_options(&how, err);
-    if (status == HYPAR_OK)
-        return hp_simulate_program(out, program, &how, err);
-    hypar_program_free(program);
-    return status;
+    if (status != HYPAR_OK) {
+        hypar_program_free(program);
+        return status;
+    }
+    TRY(lower_again(&program, &how, err));
+    return hp_simulate_program(out, program, &how, err);
 }
 
 enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
