@@ -446,13 +446,6 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
-/* The words behind what a device has. */
-static const char *room_words(const struct tried *t)
-{
-    const struct hypar_search_options *o = t->problem->options;
-    return hp_room_words(t->problem->machine, o->memory_bytes, o->framework_bytes);
-}
-
 /* There is no plan: report the memory that is needed, and the memory that there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
@@ -461,7 +454,7 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
     hp_room_together(t->problem, &all, &has);
     struct memory_text together = hp_memory_text(all, has);
     struct memory_text nearest = hp_memory_text(t->lacks.need, t->lacks.has);
-    const char *of_what = room_words(t);
+    const char *of_what = hp_problem_room_words(t->problem);
     if (!t->nearest)
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
                        t->refusals.by[0].planner, t->refusals.by[0].why.text);
@@ -500,7 +493,7 @@ static void drop_others(struct tried *t, int best)
         if (i == best)
             continue;
         snprintf(why.text, sizeof why.text, "device %d needs %s of memory, has %s%s",
-                 v->memory.device, text.need, text.has, room_words(t));
+                 v->memory.device, text.need, text.has, hp_problem_room_words(t->problem));
         if (!fits(t, i))
             refuse(t, t->found[i]->info.planner, why.text);
         hypar_found_free(t->found[i]);

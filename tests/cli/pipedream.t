@@ -225,7 +225,7 @@ $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 
 >        .. layer.5.ffn.norm
 >     4  layer.6.attention.q   (14)         2  52.3 ms         16  28.4 MB  498 MB
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 800MB
-> hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB
+> hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB allowed by --memory
 ? 1
 $ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
 > hypar: the plan does not fit: device 7 needs 486 MB of memory, has 481 MB allowed by --memory
@@ -250,7 +250,7 @@ $ hypar plan tests/data/bounds/weight-by-sample.json --on full:16 --planner gpip
 
 What is read by something else than samples is read as a whole by every replica.
 $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB
-> hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 0, which has 250 kB
+> hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 0, which has 250 kB allowed by --memory
 ? 1
 $ hypar plan tests/data/bounds/sampled-weight.json --on cluster:1x64+cluster:1x64,memory=100B --planner gpipe --stages 1
 > hypar: gpipe: a batch of 64 and a model that can be cut into 4 make no pipeline of equal stages on 128 devices

@@ -92,15 +92,13 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
-static enum hypar_status fail_memory(const struct fullest *f,
-                                     const struct hypar_machine *machine, double limit_bytes,
-                                     double framework_bytes, struct hypar_error *err)
+static enum hypar_status fail_memory(const struct fullest *f, const char *room_words,
+                                     struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "no plan found that fits; the nearest needs %s on device %d, which has %s%s",
-                   text.need, f->device, text.has,
-                   hp_room_words(machine, limit_bytes, framework_bytes));
+                   text.need, f->device, text.has, room_words);
 }
 
 static enum hypar_status check_need(const struct fullest *f, const struct hypar_plan *plan,
@@ -110,8 +108,10 @@ static enum hypar_status check_need(const struct fullest *f, const struct hypar_
     *fullest = (struct hypar_memory){ .framework = framework_bytes,
                                       .peak = f->need + framework_bytes,
                                       .limit = f->has + framework_bytes };
-    return hp_fits(f) ? HYPAR_OK
-                      : fail_memory(f, plan->machine, fullest->limit, framework_bytes, err);
+    return hp_fits(f)
+               ? HYPAR_OK
+               : fail_memory(f, hp_room_words(plan->machine, fullest->limit, framework_bytes),
+                             err);
 }
 
 /* Of a plan that was simulated in part: what its program counts. */
@@ -158,9 +158,14 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
     return !known && taken ? HYPAR_OK : status;
 }
 
+const char *hp_problem_room_words(const struct problem *problem)
+{
+    return hp_room_words(problem->machine, problem->options->memory_bytes,
+                         problem->options->framework_bytes);
+}
+
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
                                  struct hypar_error *err)
 {
-    return fail_memory(f, problem->machine, problem->options->memory_bytes,
-                       problem->options->framework_bytes, err);
+    return fail_memory(f, hp_problem_room_words(problem), err);
 }

@@ -68,6 +68,9 @@ int hp_find_measured(const struct hypar_graph *graph);
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err);
 
+/* The words behind what a device has (hp_room_words()). */
+const char *hp_problem_room_words(const struct problem *problem);
+
 /* No plan fits; *f is of the nearest. */
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
                                  struct hypar_error *err);
