@@ -141,13 +141,27 @@ static enum hypar_status write_json(const struct hypar_plan *plan, FILE *to,
     return HYPAR_OK;
 }
 
+/* DeepSpeed's file tells a pipeline to recompute; without stages the model does it itself. */
+static bool leaves_out_recomputation(const struct hypar_layout *l)
+{
+    return l->recompute == HYPAR_RECOMPUTE_FULL && l->pipeline <= 1;
+}
+
 static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
 {
     struct hypar_layout l;
-    enum hypar_precision planned = hp_plan_gradients(plan), real = planned;
-    if (hp_as_layout(&hp_target_deepspeed, plan, &l, NULL) == HYPAR_OK)
-        real = added_up_in(plan, &l);
-    if (real == planned || i > 0)
+    if (hp_as_layout(&hp_target_deepspeed, plan, &l, NULL) != HYPAR_OK)
+        return false;
+    if (leaves_out_recomputation(&l) && i-- == 0) {
+        snprintf(
+            text, size,
+            "the plan recomputes layers, but DeepSpeed's file has no word for that without "
+            "stages: checkpoint the model's layers (as by gradient_checkpointing_enable()), "
+            "or it takes more memory than planned");
+        return true;
+    }
+    enum hypar_precision planned = hp_plan_gradients(plan), real = added_up_in(plan, &l);
+    if (real == planned || i != 0)
         return false;
     snprintf(text, size,
              "gradients are planned in %s, but DeepSpeed without ZeRO adds up those of %s in "

@@ -145,6 +145,11 @@ $ for s in none optimizer; do for p in bf16 'bf16 --gradient-precision fp32' fp1
 >   "communication_data_type": "fp32",
 >   "data_types": {"grad_accum_dtype": "fp32"},
 >   "zero_allow_untested_optimizer": true
+$ hypar plan gpt2:layers=2 --on full:2 --planner dp --shard optimizer --recompute full -qo $TMP/p.json && hypar export $TMP/p.json --to deepspeed | grep checkpoint
+> hypar: note: the plan recomputes layers, but DeepSpeed's file has no word for
+>        that without stages: checkpoint the model's layers (as by
+>        gradient_checkpointing_enable()), or it takes more memory than planned
+? 1
 $ hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --precision bf16 --optimizer sgd -qo $TMP/p.json && hypar export $TMP/p.json --to deepspeed | grep 16
 >   "bf16": {"enabled": true},
 >   "communication_data_type": "bf16",

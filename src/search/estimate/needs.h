@@ -7,8 +7,8 @@
  *   NEED_LEAST   A lower bound: the state, and what backward passes read, of the micro-batches
  *                of which a stage keeps all.
  *   NEED_ABOUT   An estimate: the same of all micro-batches in flight.
- *   NEED_WRITTEN The state, and all that operators write, of each micro-batch in flight.
- * Buffers and parameters that are gathered are left out, so this is no upper bound.
+ *   NEED_WRITTEN The state, and all that operators write, of each micro-batch in flight. It is
+ *                no upper bound: buffers and gathered parameters are left out.
  *
  * Where no program can be made of a graph, activations that are kept are those written. */
 #ifndef SEARCH_ESTIMATE_NEEDS_H
