@@ -39,7 +39,7 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
     int each = hp_precision_bytes(plan->precision);
-    bool cast = plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+    bool cast = plan->simulation.framework == HYPAR_KERNELS_EAGER &&
                 each < hp_precision_bytes(hp_master_precision(plan->precision));
     return cast ? 0 : each;
 }
@@ -124,7 +124,7 @@ struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
-    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    enum hypar_shard shard = hp_param_shard(plan, tensor);
     bool divided = shard == HYPAR_SHARD_PARAMETERS;
     double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
                                        [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
