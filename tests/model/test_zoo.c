@@ -168,7 +168,7 @@ static void test_listed_options(void **state)
     (void)state;
     for (int m = 0; m < hypar_model_count(); m++) {
         struct hypar_model_info info = hypar_model_at(m);
-        char word[240];
+        char word[320];
         snprintf(word, sizeof word, "%s%s%s", info.name, *info.options ? ":" : "",
                  info.options);
         assert_true(strlen(info.options) + 1 < sizeof info.options);
