@@ -223,16 +223,6 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
  * set the limit. */
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
 
-/* ... behind what is left beside the framework, which takes `framework_bytes`. `limit_bytes` is
- * the limit with the framework; 0: the devices' own memory. */
-const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          double framework_bytes);
-
-/* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
- * framework takes; always above 0. */
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
-                      double framework_bytes);
-
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
  * of what it has, the first among equals. */
 struct fullest {
