@@ -86,17 +86,18 @@ HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, doubl
 HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, int in_row,
                                         double *bytes);
 
-/* The contents of a device's memory when it is fullest. */
+/* The contents of a device's memory when it is fullest. Terms of the peak, in bytes, come first
+ * (plan/memory_terms.h). */
 struct hypar_memory {
-    double parameters, gradients; /* bytes */
-    double optimizer;             /* moments, and fp32 master weights beside short ones */
-    double weight_versions;       /* older weights that a pipeline keeps */
-    double activations;           /* kept for backward, of all micro-batches in flight */
-    double buffers;               /* temporary: errors, partial sums, messages */
-    double framework;             /* the plan's framework_bytes */
-    double recompute_saves;       /* of the activations: what recomputation would not keep */
+    double parameters, gradients;
+    double optimizer;       /* moments, and fp32 master weights beside short ones */
+    double weight_versions; /* older weights that a pipeline keeps */
+    double activations;     /* kept for backward, of all micro-batches in flight */
+    double buffers;         /* temporary: errors, partial sums, messages */
+    double framework;       /* the plan's framework_bytes */
+    double recompute_saves; /* of the activations: what recomputation would not keep */
     double saved; /* the most activations at once that backward halves read, at any time */
-    double peak;  /* all but recompute_saves and saved */
+    double peak;  /* all terms */
     double limit; /* the plan's memory_limit_bytes; if that is 0, the device's memory */
 };
 

@@ -225,7 +225,7 @@ struct hypar_part {
     int devices, all_devices; /* simulated devices; devices with work */
     int64_t micro_batches;    /* simulated ones */
     int fullest_device;
-    double need_bytes, has_bytes; /* of memory, without the framework */
+    struct hypar_memory fullest; /* of this */
     /* Of all devices and micro-batches, as in struct hypar_sim_summary: */
     double comm_bytes, link_bytes;
     struct hypar_energy energy;

@@ -42,10 +42,6 @@ extern const struct column hp_memory_columns[];
 extern const struct column hp_energy_columns[];
 #define ENERGY_KEYS "arithmetic_j sram_j dram_j link_j idle_j"
 
-/* Is the column an item, a part of the peak? Items come first. *bytes receives its value. */
-bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
-                    double *bytes);
-
 /* The contents of a device's memory in words: "parameters 45 MB, gradients 45 MB, activations
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);

@@ -328,8 +328,8 @@ static double most_saved(const struct memory_maker *m, const struct flights *f,
     return most;
 }
 
-/* `fixed` is there all the time, `peak` at the fullest moment: a term that is not a tensor, as
- * the framework's, is added to both. */
+/* `fixed` is there all the time, `peak` at the fullest moment: terms that are no tensors are
+ * added to both (plan/memory_terms.h). */
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
@@ -345,10 +345,13 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
-    out->framework = m->program->plan->framework_bytes;
-    m->model->fixed[device] =
-        lasting + m->shared[device] + m->batch[device] + m->received[device] + out->framework;
-    out->peak = lasting + most.gradients + out->activations + out->buffers + out->framework;
+    double tensors = lasting + most.gradients + out->activations + out->buffers;
+    struct memory_facts facts = { .device =
+                                      hypar_machine_device(m->program->plan->machine, device),
+                                  .how = m->how };
+    hp_fill_memory(out, &facts);
+    m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] +
+                              m->received[device] + (out->peak - tensors);
 }
 
 static void finish_devices(struct memory_maker *m)
@@ -458,7 +461,8 @@ struct memory_model *hp_memory(const struct hypar_program *program,
         m.options = *options;
     model->arena = arena;
     begin_model(&m);
-    bool eager = program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER;
+    m.how = hp_memory_how(program->plan);
+    bool eager = program->plan->simulation.framework == HYPAR_KERNELS_EAGER;
     struct held_as held =
         hp_held_as(program->lowering, eager ? VIEWS_AND_SLICES : VIEWS_ONE, &m.scratch);
     hp_finder_begin(&m.finder, program, &held, -1, true);

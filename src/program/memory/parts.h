@@ -2,6 +2,7 @@
 #ifndef PROGRAM_MEMORY_PARTS_H
 #define PROGRAM_MEMORY_PARTS_H
 
+#include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 
@@ -49,6 +50,7 @@ struct memory_maker {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
     struct memory_options options;
+    struct memory_how how;
     struct memory_model *model;
     struct buffer_finder finder;
     struct body_memory *body;
@@ -71,7 +73,7 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
  * with the step? Else they last from step to step. */
 static inline bool hp_gradients_begin(const struct hypar_program *program)
 {
-    return program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+    return program->plan->simulation.framework == HYPAR_KERNELS_EAGER &&
            !program->iteration->forward && !program->iteration->delayed;
 }
 

@@ -74,10 +74,9 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
         .link_bytes = in_part ? part.link_bytes : NAN,
         .energy = part.energy,
-        .peak_memory_bytes =
-            in_part ? part.need_bytes + hypar_found_plan(found)->framework_bytes : NAN,
+        .peak_memory_bytes = in_part ? part.fullest.peak : NAN,
         .fullest_device = part.fullest_device,
-        .fits = part.need_bytes <= part.has_bytes,
+        .fits = part.fullest.peak <= part.fullest.limit,
     };
 }
 
@@ -105,7 +104,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
     bool minibatches = closed && hp_counts_minibatches(hypar_found_plan(found)->graph);
     struct hypar_sim_summary step = s ? s->step : unsimulated_step(found, in_part);
     double energy_j = closed ? p.energy_j : hypar_energy_total_j(&step.energy);
-    double framework = hypar_found_plan(found)->framework_bytes;
+    const struct hypar_memory *fullest = s ? &s->fullest : in_part ? &part.fullest : NULL;
     hp_json_begin_object(w, "predicted", false);
     PUT(w,
         TEXT("model", s         ? "simulated"
@@ -125,10 +124,10 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         NUMBER("link_bytes", step.link_bytes), NUMBER("energy_j", counted ? energy_j : NAN),
         ONLY_IF(!closed, RECORD("energy", hp_energy_columns, counted ? &step.energy : NULL)),
         NUMBER("peak_memory_bytes", step.peak_memory_bytes),
-        ONLY_IF(in_part, NUMBER("limit_bytes", part.has_bytes + framework)),
+        ONLY_IF(in_part, NUMBER("limit_bytes", part.fullest.limit)),
         NUMBER("state_bytes", p.state_bytes),
         ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
-        ONLY_IF(s, RECORD("memory", hp_memory_columns, &s->fullest)),
+        ONLY_IF(!closed, RECORD("memory", hp_memory_columns, fullest)),
         ONLY_IF(!closed, FLAG("fits", step.fits)));
     if (s)
         hp_put_profile(w, &step);
@@ -186,9 +185,7 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
-    double framework = hypar_found_plan(found)->framework_bytes;
-    struct memory_text memory =
-        hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
+    struct memory_text memory = hp_memory_text(part.fullest.peak, part.fullest.limit);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
     return hp_arena_printf(
         arena,
@@ -199,7 +196,7 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
-        hp_limit_words(hypar_found_plan(found), part.has_bytes + framework));
+        hp_limit_words(hypar_found_plan(found), part.fullest.limit));
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
@@ -395,8 +392,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     if (s && !s->step.fits)
         hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
                     hp_memory_items(arena, &s->fullest));
-    if (in_part && part.need_bytes > part.has_bytes)
-        hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
+    if (in_part && part.fullest.peak > part.fullest.limit)
+        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", part.fullest_device,
+                    hp_memory_items(arena, &part.fullest));
     if (why && !in_part)
         hp_put_line(to, "In closed form, not simulated: %s.", why);
 }

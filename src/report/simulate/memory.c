@@ -3,28 +3,19 @@
 
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/memory_terms.h"
 #include "report/put.h"
 #include "sim/task_costs.h"
 
 enum { MOST_ROWS = 16 };
 
-#define ITEM(name, member)                                                        \
-    {                                                                             \
-        name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
-    }
+#define ITEM(member, words, level, colour, bytes) \
+    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY },
 
-/* The contents of the peak (keys: parameters_bytes to framework_bytes), then other figures of a
- * device's memory. */
+/* The terms of the peak, then other figures of a device's memory. */
 const struct column hp_memory_columns[] = {
-    ITEM("parameters", parameters),
-    ITEM("gradients", gradients),
-    ITEM("optimizer", optimizer),
-    ITEM("weight versions", weight_versions),
-    ITEM("activations", activations),
-    ITEM("buffers", buffers),
-    ITEM("framework", framework),
-    { NULL, "recompute_saves_bytes", AS_BYTES, AT(struct hypar_memory, recompute_saves) },
+    HP_MEMORY_TERMS(ITEM){ NULL, "recompute_saves_bytes", AS_BYTES,
+                           AT(struct hypar_memory, recompute_saves) },
     { NULL, "saved_bytes", AS_BYTES, AT(struct hypar_memory, saved) },
     { "of", "limit_bytes", AS_BYTES, AT(struct hypar_memory, limit), .at = 3 },
     { 0 },
@@ -83,23 +74,13 @@ char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
         optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
 }
 
-bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
-                    double *bytes)
-{
-    bool is_item = column->flags & IF_ANY;
-    *bytes = is_item ? *(const double *)((const char *)memory + column->offset) : 0;
-    return is_item;
-}
-
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
 {
     char *text = hp_arena_strdup(arena, "");
-    const struct column *c = hp_memory_columns;
-    double bytes;
-    for (; hp_memory_item(c, memory, &bytes); c++)
-        if (bytes > 0)
-            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", c->heading,
-                                   hp_bytes_text(arena, bytes));
+    for (const struct memory_term *t = hp_memory_terms; t->words; t++)
+        if (hp_memory_term(memory, t) > 0)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", t->words,
+                                   hp_bytes_text(arena, hp_memory_term(memory, t)));
     return text;
 }
 

@@ -12,13 +12,14 @@
 struct reduced_step {
     double step_s;
     double error_s; /* it may be off by about this; 0: nothing was left out but copies */
-    struct step_totals totals; /* of all devices and micro-batches, exact */
-    struct fullest memory;     /* the exact need of the fullest device (fit.h) */
-    int64_t instances;         /* of tasks: that were simulated ... */
-    int64_t all_instances;     /* ... and that the whole has */
-    int devices, all_devices;  /* likewise; that do something */
-    int64_t micro_batches;     /* likewise, in the longest of its simulations */
-    double crossed;            /* links, by messages each of whose ways was looked at */
+    struct step_totals totals;   /* of all devices and micro-batches, exact */
+    struct fullest memory;       /* the exact need of the fullest device (fit.h) ... */
+    struct hypar_memory fullest; /* ... and all that it holds */
+    int64_t instances;           /* of tasks: that were simulated ... */
+    int64_t all_instances;       /* ... and that the whole has */
+    int devices, all_devices;    /* likewise; that do something */
+    int64_t micro_batches;       /* likewise, in the longest of its simulations */
+    double crossed;              /* links, by messages each of whose ways was looked at */
 };
 
 /* Plans of schedule pipedream, and collectives message by message, are simulated as a whole.
