@@ -18,10 +18,11 @@
  * pJ/bit and HBM2 3.92 pJ/bit (O'Connor et al., MICRO 2017); later kinds counted as these.
  *
  * Collectives of a100: latencies fitted to all-reduces of NCCL among 2, 4 and 8 of them, 1 MiB
- * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink (370 of 450
- * GB/s on h100, and 46 to 48 GB/s of a card of 50: NCCL's authors, NVIDIA/nccl-tests issues 212
- * and 290). Copies run at the bandwidth of memory, which explains the rest of the measured
- * times. NVLink SHARP is not counted. */
+ * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there. Copies
+ * run at the bandwidth of memory, which explains the rest of the measured times. On h100 rings
+ * have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96, and 46 to
+ * 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290). Switches that
+ * sum are not counted unless `nvls` says so. */
 #define HOROWITZ 0.9e-12, 3.7e-12, 5e-12
 #define DDR      640e-12
 #define GDDR     (32 * 14e-12)
@@ -49,7 +50,7 @@
 
 /* The device's side of collectives, and the links' with one card for each device. */
 #define NCCL(memory) .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
-#define NVLINK       .devices_per_card = 1, .link_efficiency = 0.82, .nic_efficiency = 0.94
+#define NVLINK(share) .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
 /* Kernels of a100: one guess by hand, kept when eight published steps of Megatron-LM came
  * within 8 %, 1.7B to 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti
  * et al. (MLSys 2023, Table 5). docs/accuracy.md tells what had been seen of the other rows. */
@@ -152,17 +153,17 @@ static const struct hypar_device_type types[] = {
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 80 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
-      "DGX A100" NCCL_A100_SOURCE, NVLINK },
+      "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
     { { "a100-40gb", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0.8, 40000000000, 1555e9, HOROWITZ, HBM, IDLE, { A100_KERNELS, NCCL(1555e9) }, CUDA(39.38) },
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 40 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
-      "DGX A100" NCCL_A100_SOURCE, NVLINK },
+      "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
     { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 80000000000, 3350e9, HOROWITZ, HBM, IDLE, { H200_KERNELS, NCCL(3350e9) }, CUDA_9(79.10) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
-      "DGX H100" NCCL_H100_SOURCE, NVLINK },
+      "DGX H100" NCCL_H100_SOURCE, NVLINK(0.96) },
     { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 0.5, 80000000000, 2000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(79.10) },
       1, 63e9, 50e9, 2e-6, 10e-12,
       .summary = "NVIDIA H100 PCIe 80 GB",
@@ -172,7 +173,7 @@ static const struct hypar_device_type types[] = {
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H200 SXM 141 GB",
       "NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
-      "DGX H200" NCCL_H100_SOURCE, NVLINK },
+      "DGX H200" NCCL_H100_SOURCE, NVLINK(0.96) },
     { { "gh200", 67e12, 67e12, 494e12, 990e12, 990e12, 0.5, 96000000000, 4000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(94.50) },
       18, 25e9, 50e9, 1e-6, 8e-12,
       .summary = "the GPU of an NVIDIA GH200 superchip, 96 GB",

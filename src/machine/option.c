@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/number.h"
 
@@ -98,6 +99,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "latency_s", HYPAR_UNIT_SECONDS, SCOPE_LINK, 0, 1e6, false },
     [OPTION_INTER_LATENCY] = { { "inter-latency", "5us", "cluster: of each link between nodes" },
         "inter_latency_s", HYPAR_UNIT_SECONDS, SCOPE_CLUSTER, 0, 1e6, false },
+    [OPTION_NVLS] = { { "nvls", "on", "cluster: switches inside a node sum for all-reduces" },
+        "nvls", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_SHARP] = { { "sharp", "on", "cluster: so do switches between nodes" },
+        "sharp", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_NCCL] = { { "nccl", "on", "cluster: collectives by NCCL's algorithms alone" },
+        "nccl", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
     [OPTION_ENERGY] = { { "energy", "8pJ", "of each bit on each link" },
         "energy_j_per_bit", HYPAR_UNIT_JOULES, SCOPE_LINK, 0, 1, false },
 };
@@ -262,6 +269,10 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_INTER_LATENCY: /* `latency` alone sets both */
         return isnan(part->value[OPTION_LATENCY]) ? 2 * type->latency_s
                                                   : part->value[OPTION_LATENCY];
+    case OPTION_NVLS:
+    case OPTION_SHARP:
+    case OPTION_NCCL:
+        return 0;
     case OPTION_ENERGY:
         return type->energy_j_per_bit;
     default:
@@ -278,6 +289,11 @@ bool hp_factor_read(const char *text, double *value)
 bool hp_option_read(enum option option, const char *text, double *value)
 {
     enum hypar_unit unit = hp_machine_options[option].unit;
+    bool on = strcmp(text, "on") == 0;
+    if (hp_is_switch(&hp_machine_options[option]) && (on || strcmp(text, "off") == 0)) {
+        *value = on;
+        return true;
+    }
     return !hypar_lacks_unit(text, unit) && hypar_parse_quantity(text, unit, value);
 }
 
