@@ -121,6 +121,8 @@ static struct truth_prediction simulate(const char *text, bool last)
     if (hypar_plan_read(&plan, path, NULL, &err) == HYPAR_OK &&
         hypar_simulate(&sim, plan, NULL, &err) == HYPAR_OK) {
         note_times(&p, sim);
+        snprintf(p.device, sizeof p.device, "%s",
+                 hypar_machine_device(hypar_plan_machine(plan), 0)->name);
         note_memory(&p, sim, last);
     } else {
         const char *at = strstr(err.text, path);

@@ -18,32 +18,44 @@
 static const struct truth_table tables[] = {
     { .name = "steps-a100",
       .what = "Megatron-LM of 2021 and 2022",
+      .framework = "megatron-2021",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = WRITTEN_OUT,
       .search = true },
     { .name = "scaling-a100",
       .what = "NeMo of 2022",
+      .framework = "nemo",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = WRITTEN_OUT },
-    { .name = "fsdp-foundry", .what = "PyTorch FSDP", .job = ADAMW, .network = PLAIN },
+    { .name = "fsdp-foundry",
+      .what = "PyTorch FSDP",
+      .framework = "fsdp",
+      .job = ADAMW,
+      .network = PLAIN },
     { .name = "steps-dgxc",
       .what = "NeMo of 2025",
+      .framework = "nemo",
       .job = FP32_GRADIENTS ADAM,
       .network = PLAIN ",tied=0",
-      .sequence_parallel = true },
+      .sequence_parallel = true,
+      .context_as_data = true },
     { .name = "steps-bridge",
       .what = "Megatron-Bridge and NeMo",
+      .framework = "nemo",
       .job = FP32_GRADIENTS ADAM,
       .network = PLAIN ",tied=0",
-      .sequence_parallel = true },
+      .sequence_parallel = true,
+      .context_as_data = true },
     { .name = "best-of-sweep-h100",
       .what = "nanotron",
+      .framework = "megatron",
       .job = FP32_GRADIENTS ADAMW,
       .network = "",
       .sequence_parallel = true,
       .last_device = true },
     { .name = "megatron-ci-a100",
       .what = "Megatron-LM's own tests",
+      .framework = "megatron",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = "",
       .last_device = true,
@@ -137,7 +149,7 @@ static const char *why_not(const struct truth_row *r)
         const char *why;
     } reasons[] = {
         { r->moe, "experts" },
-        { r->context > 1, "context parallel" },
+        { r->context > 1 && !r->table->context_as_data, "context parallel" },
         { strstr(r->precision, "fp8") || strstr(r->precision, "fp4"), "fp8 or fp4" },
         { strncmp(r->model, "t5", 2) == 0 || strncmp(r->model, "bert", 4) == 0 ||
               strncmp(r->model, "mt5", 3) == 0,
@@ -160,6 +172,8 @@ static void complete(struct truth_row *r)
     int padded = PADDED_TO * r->tensor, vocab = r->vocab ? r->vocab : BPE;
     if (!r->data)
         r->data = r->devices / (r->tensor * r->pipeline * r->context);
+    if (r->table->context_as_data)
+        r->data *= r->context;
     if (r->table->padded_vocab)
         r->vocab = (vocab + padded - 1) / padded * padded; /* as Megatron-LM does */
     if (r->sequence_parallel < 0)
