@@ -261,9 +261,9 @@ static struct cell *cell_of(struct cell *cells, int *n, const struct truth_row *
 {
     for (int i = 0; i < *n; i++)
         if (strcmp(cells[i].device, r->predicted.device) == 0 &&
-            strcmp(cells[i].framework, r->table->framework) == 0)
+            strcmp(cells[i].framework, r->framework) == 0)
             return &cells[i];
-    cells[*n] = (struct cell){ r->predicted.device, r->table->framework, { .n = 0 } };
+    cells[*n] = (struct cell){ r->predicted.device, r->framework, { .n = 0 } };
     return &cells[(*n)++];
 }
 

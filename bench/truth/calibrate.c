@@ -20,7 +20,7 @@ static double residual(const struct truth_row *r)
 
 static bool same_network(const struct truth_row *a, const struct truth_row *b)
 {
-    return a->layers == b->layers && a->hidden == b->hidden;
+    return strcmp(a->word, b->word) == 0 && a->layers == b->layers && a->hidden == b->hidden;
 }
 
 static bool same_word(const struct truth_row *a, const struct truth_row *b)
@@ -37,33 +37,56 @@ struct spread {
     double between, within; /* variances */
 };
 
+/* A row that has much of what is known less well says less of the rest. */
+static double weight(const struct truth_row *r)
+{
+    static const double usual = 0.08;
+    return usual * usual / (usual * usual + hp_less_known(&r->predicted.parts));
+}
+
+struct sums {
+    double rows, weight, mean, square; /* of weighted residuals around their mean */
+};
+
+/* Of all rows that are the same as row `i`. */
+static struct sums sums_of(const struct truth_row *const *row, int n, int i, is_same *same)
+{
+    struct sums s = { 0 };
+    for (int k = 0; k < n; k++)
+        if (same(row[i], row[k])) {
+            s.rows++;
+            s.weight += weight(row[k]);
+            s.mean += weight(row[k]) * residual(row[k]);
+        }
+    s.mean /= s.weight;
+    for (int k = 0; k < n; k++)
+        if (same(row[i], row[k]))
+            s.square += weight(row[k]) * pow(residual(row[k]) - s.mean, 2);
+    return s;
+}
+
+static bool is_first(const struct truth_row *const *row, int i, is_same *same)
+{
+    for (int k = 0; k < i; k++)
+        if (same(row[i], row[k]))
+            return false;
+    return true;
+}
+
 static struct spread spread_of(const struct truth_row *const *row, int n, is_same *same,
                                const struct truth_row *without)
 {
     struct spread s = { 0 };
     double means = 0, squares = 0, inside = 0;
     for (int i = 0; i < n; i++) {
-        double mean = 0, sum = 0;
-        int size = 0, first = i;
-        if (without && same_network(row[i], without))
+        if ((without && same_network(row[i], without)) || !is_first(row, i, same))
             continue;
-        for (int k = 0; k < n; k++)
-            if (same(row[i], row[k])) {
-                first = k < first ? k : first;
-                mean += residual(row[k]);
-                size++;
-            }
-        if (first < i)
-            continue;
-        mean /= size;
-        for (int k = i; k < n; k++)
-            if (same(row[i], row[k]))
-                sum += pow(residual(row[k]) - mean, 2);
+        struct sums of = sums_of(row, n, i, same);
         s.groups++;
-        s.rows += size;
-        means += mean;
-        squares += mean * mean;
-        inside += sum;
+        s.rows += (int)of.rows;
+        means += of.mean;
+        squares += of.mean * of.mean;
+        inside += of.square;
     }
     if (!s.groups)
         return s;
@@ -99,5 +122,6 @@ double truth_between(const struct truth_row *const *row, int n, int *networks)
 
 bool truth_is_inside(const struct hypar_calibration *c, const struct truth_row *r)
 {
-    return c->rows && fabs(residual(r) - c->bias) <= EIGHT_OF_TEN * c->spread;
+    struct hypar_interval i = hp_interval(c, r->predicted.step_s, &r->predicted.parts);
+    return c->rows && r->step_s >= i.low_s && r->step_s <= i.high_s;
 }

@@ -10,6 +10,10 @@ static const double EIGHT_OF_TEN = 1.2816;
 /* Without rows: a step takes up to half as long again. */
 static const double UNKNOWN = 1.5;
 
+/* By how much exposed messages, and steps that wait for their launches, scatter more than what
+ * devices compute: of all rows of the table together, as they make it likeliest. */
+static const double MESSAGES = 0.6, LAUNCHES = 0.2;
+
 static const char PROFILE[] = "profile";
 
 /* clang-format off */
@@ -95,9 +99,18 @@ struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
     return worst;
 }
 
-struct hypar_interval hp_interval(const struct hypar_calibration *c, double step_s)
+double hp_less_known(const struct less_known *p)
 {
-    double half = c->rows ? EIGHT_OF_TEN * c->spread : log(UNKNOWN);
+    double messages = MESSAGES * p->messages;
+    double launches = LAUNCHES * fmin(1, p->launches * p->launches); /* few: they are hidden */
+    return messages * messages + launches * launches;
+}
+
+struct hypar_interval hp_interval(const struct hypar_calibration *c, double step_s,
+                                  const struct less_known *parts)
+{
+    double spread = sqrt(c->spread * c->spread + hp_less_known(parts));
+    double half = c->rows ? EIGHT_OF_TEN * spread : log(UNKNOWN);
     return (struct hypar_interval){ .low_s = step_s * exp(c->bias - half),
                                     .high_s = step_s * exp(c->bias + half),
                                     .from = *c };

@@ -11,9 +11,19 @@
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled);
 
+/* Parts of a predicted step that are known less well than what devices compute: exposed
+ * messages; launches by the host, beside all else. Shares of the step. */
+struct less_known {
+    double messages, launches;
+};
+
+/* What they add to the variance of log(measured / predicted). */
+double hp_less_known(const struct less_known *parts);
+
 /* Eight of ten measured steps lie in it. Without rows: half as long again, or that much
  * shorter. */
-struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s);
+struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
+                                  const struct less_known *parts);
 
 /* Eight of ten ratios of two steps of one network on one machine are off by no more than this
  * factor. Most of what a prediction is off by is the same for both. */

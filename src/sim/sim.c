@@ -272,6 +272,19 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
+/* The mean over devices. */
+static struct less_known less_known(const struct hypar_sim *sim)
+{
+    const struct hypar_sim_summary *s = &sim->summary;
+    double exposed_s = 0;
+    for (int d = 0; d < s->n_devices; d++)
+        exposed_s += s->step_s - sim->device[d].busy_s - sim->device[d].waiting_s;
+    if (!(s->step_s > 0))
+        return (struct less_known){ 0 };
+    return (struct less_known){ .messages = fmax(0, exposed_s / s->n_devices / s->step_s),
+                                .launches = s->launch_s / s->step_s };
+}
+
 /* Where the measured step lies, by how far steps of such devices were off. */
 static struct hypar_interval interval_of(const struct hypar_sim *sim)
 {
@@ -280,7 +293,8 @@ static struct hypar_interval interval_of(const struct hypar_sim *sim)
     bool profiled = s->measured.asked && s->measured.measured_share > 0.5;
     struct hypar_calibration c =
         hp_calibration(sim->program->plan->machine, &framework, profiled);
-    return hp_interval(&c, s->step_s);
+    struct less_known parts = less_known(sim);
+    return hp_interval(&c, s->step_s, &parts);
 }
 
 static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_error *err)

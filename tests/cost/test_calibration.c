@@ -45,14 +45,18 @@ static void test_intervals(void **state)
         { { .rows = 9, .bias = 0.05, .spread = 0.1 }, 0.92481644, 1.19501651 },
         { { .rows = 9, .bias = -0.05, .spread = 0 }, 0.951229425, 0.951229425 },
     };
+    struct less_known none = { 0 }, parts = { .messages = 0.3, .launches = 0.9 };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct hypar_interval one = hp_interval(&cases[i].from, 1);
-        struct hypar_interval long_one = hp_interval(&cases[i].from, 20);
+        struct hypar_interval wide = hp_interval(&cases[i].from, 1, &parts);
+        struct hypar_interval one = hp_interval(&cases[i].from, 1, &none);
+        struct hypar_interval long_one = hp_interval(&cases[i].from, 20, &none);
         assert_true(fabs(one.low_s - cases[i].low_s) < 1e-6);
         assert_true(fabs(one.high_s - cases[i].high_s) < 1e-6);
         near(long_one.low_s, 20 * one.low_s, "low");
         near(long_one.high_s, 20 * one.high_s, "high");
         assert_int_equal(one.from.rows, cases[i].from.rows);
+        assert_true(cases[i].from.rows ? wide.low_s < one.low_s && wide.high_s > one.high_s
+                                       : wide.low_s == one.low_s);
     }
 }
 

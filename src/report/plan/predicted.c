@@ -74,7 +74,8 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
-        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s),
+        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s,
+                                &(struct less_known){ 0 }),
         .samples_per_s = p.samples_per_s,
         .mfu = p.mfu,
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
