@@ -79,7 +79,14 @@ struct hypar_calibration {
     int rows;       /* 0: not calibrated */
     double bias;    /* mean of log(measured / predicted) */
     double spread;  /* standard deviation of it */
+    double pair;    /* of the log of a ratio of two steps of one network, likewise */
     const char *on; /* which rows; NULL: none */
+};
+
+/* Where a measured step lies: eight of ten in the interval. */
+struct hypar_interval {
+    double low_s, high_s;
+    struct hypar_calibration from;
 };
 
 struct hypar_framework {

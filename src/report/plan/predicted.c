@@ -1,4 +1,5 @@
 /* Reports the simulated step and the closed form of a plan. */
+#include "cost/calibration.h"
 #include "report/plan/found.h"
 
 #include "machine/machine.h"
@@ -66,9 +67,15 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_framework framework = { .name = hypar_kernel_mode_text(
+                                             plan->simulation.framework) };
+    struct hypar_calibration calibration = hp_calibration(plan->machine, &framework, false);
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
+        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s,
+                                &(struct less_known){ 0 }),
         .samples_per_s = p.samples_per_s,
         .mfu = p.mfu,
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
@@ -116,6 +123,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         ONLY_IF(in_part, NUMBER("error_s", part.error_s)),
         ONLY_IF(!in_part, NUMBER("compute_s", s ? s->compute_s : p.compute_s)),
         ONLY_IF(!in_part, NUMBER("comm_s", s ? s->comm_s : p.comm_s)),
+        ONLY_IF(!closed, FIELDS(hp_interval_columns, &step.interval)),
         NUMBER("samples_per_s", minibatches ? NAN : step.samples_per_s),
         ONLY_IF(minibatches, NUMBER("minibatches_per_s", step.samples_per_s)),
         ONLY_IF(s, POSITIVE("tokens_per_s", step.tokens_per_s)),
@@ -386,9 +394,12 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     const char *why = hypar_found_info(found).not_simulated;
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));
         simulated_notes(to, arena, found, s);
     } else if (in_part) {
+        struct hypar_sim_summary step = unsimulated_step(found, true);
         hp_wrap(to, part_text(arena, found), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
         idle_text(to, hypar_found_plan(found));
     }
     if (!hypar_found_prediction(found).simulated && !in_part)
