@@ -36,7 +36,6 @@ void hp_timeline_end(struct timeline *timeline);
 struct served {
     struct times times;
     const ticks *from; /* by hold: when it starts; NULL without holds */
-    ticks now;         /* instances that are served later start no earlier */
 };
 
 /* Receives the simulation as it runs: `begin` when the tasks are known, then `served` for every
