@@ -31,18 +31,26 @@ static inline ticks hp_rest(const struct sim_task *task)
     return hp_latest(task->duration - longest - before, 0);
 }
 
+/* A task of the first class holds a queue from `start` on. */
+static inline void hp_take(const struct queues *q, int queue, ticks start, ticks busy)
+{
+    q->free[queue] = hp_later(start, busy);
+    q->behind[queue] = hp_later(hp_latest(q->behind[queue], start), busy);
+}
+
 /* Give a link to a task that comes at `ready`; returns when the task starts there. A hold of no
  * time does not wait. */
 static inline ticks hp_hold(const struct queues *q, const struct hold *hold, ticks ready,
                             unsigned char traffic)
 {
-    ticks *free = &q->free[hold->queue], *behind = &q->behind[hold->queue];
+    ticks *behind = &q->behind[hold->queue];
     if (!hold->busy)
         return ready;
-    ticks start = hp_latest(traffic == TRAFFIC_NEXT ? *free : *behind, ready);
+    ticks start = hp_latest(traffic == TRAFFIC_NEXT ? q->free[hold->queue] : *behind, ready);
     if (traffic == TRAFFIC_NEXT)
-        *free = hp_later(start, hold->busy);
-    *behind = hp_later(hp_latest(*behind, start), hold->busy);
+        hp_take(q, hold->queue, start, hold->busy);
+    else
+        *behind = hp_later(start, hold->busy);
     return start;
 }
 
@@ -54,9 +62,8 @@ static inline ticks hp_take_together(const struct sim_task *task, const struct q
     for (int i = 0; i < task->n_holds; i++)
         start = hp_latest(start, q->free[task->hold[i].queue] - task->hold[i].offset);
     for (int i = 0; i < task->n_holds; i++) {
-        int queue = task->hold[i].queue;
         from[i] = hp_later(start, task->hold[i].offset);
-        q->free[queue] = q->behind[queue] = hp_later(from[i], task->hold[i].busy);
+        hp_take(q, task->hold[i].queue, from[i], task->hold[i].busy);
     }
     return start;
 }
@@ -101,7 +108,7 @@ static inline struct times hp_serve(const struct sim_task *task, const struct qu
     ticks start = ready;
     if (!task->hold && task->n_holds) {
         start = hp_latest(ready, q->free[task->queue]);
-        q->free[task->queue] = q->behind[task->queue] = hp_later(start, task->duration);
+        hp_take(q, task->queue, start, task->duration);
     } else if (task->held == HELD_TOGETHER) {
         start = hp_take_together(task, q, ready, from);
     } else {

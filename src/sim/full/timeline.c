@@ -88,9 +88,12 @@ static void note_served(struct timeline_run *s, int row, int task, const struct 
         s->times[task] = what->times;
     if (s->keep)
         s->keep->times[row][hp_row_place(&s->rows, row, task)] = what->times;
-    if (s->keep && t->hold && t->n_holds)
-        memcpy(s->keep->held[row] + s->keep->hold_start[task], what->from,
-               (size_t)t->n_holds * sizeof *what->from);
+    for (int i = 0; s->keep && t->hold && i < t->n_holds; i++) {
+        int at = s->keep->hold_start[task] + i;
+        s->keep->held[row][at] = what->from[i];
+        s->keep->behind[row][at] =
+            s->queues.behind[t->hold[i].queue] - t->hold[i].busy; /* just served */
+    }
     if (s->observer)
         s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), what);
 }
@@ -120,6 +123,8 @@ static void serve(struct timeline_run *s, const struct ready_task *what)
                             s->from);
     const struct ended ended = { served.times.end, { row, task }, what->level };
     note_served(s, row, task, &served);
+    if (s->keep)
+        s->keep->level[row][place] = what->level;
     release_next(s, row, task, &ended);
     if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
         hp_leave_slot(s, task, &ended);
@@ -133,6 +138,7 @@ static void serve(struct timeline_run *s, const struct ready_task *what)
 static void begin_holds(struct timeline_run *s, struct timeline *keep)
 {
     keep->held = NEW(&keep->arena, ticks *, s->rows.n);
+    keep->behind = NEW(&keep->arena, ticks *, s->rows.n);
     keep->hold_start = NEW(&keep->arena, int, s->graph.n_tasks);
     for (int row = 0; row < s->rows.n; row++) {
         int n = 0;
@@ -142,6 +148,7 @@ static void begin_holds(struct timeline_run *s, struct timeline *keep)
             n += s->graph.task[task].hold ? s->graph.task[task].n_holds : 0;
         }
         keep->held[row] = NEW(&keep->arena, ticks, n);
+        keep->behind[row] = NEW(&keep->arena, ticks, n);
     }
 }
 
@@ -150,10 +157,12 @@ static void begin_timeline(struct timeline_run *s, struct timeline *keep)
     keep->rows = s->rows;
     keep->times = NEW(&keep->arena, struct times *, s->rows.n);
     keep->by = NEW(&keep->arena, struct task_instance *, s->rows.n);
+    keep->level = NEW(&keep->arena, int *, s->rows.n);
     for (int row = 0; row < s->rows.n; row++) {
         int n = hp_row_size(&s->rows, row);
         keep->times[row] = NEW(&keep->arena, struct times, n);
         keep->by[row] = NEW(&keep->arena, struct task_instance, n);
+        keep->level[row] = NEW(&keep->arena, int, n);
         memset(keep->by[row], -1, (size_t)n * sizeof *keep->by[row]);
     }
     begin_holds(s, keep);
