@@ -66,16 +66,6 @@ static void refuse(struct tried *t, const char *planner, const char *why)
     t->refusals.n++;
 }
 
-/* "dp: weights, gradients and sgd state need ...; owt: ..." */
-static const char *refused_text(struct arena *arena, const struct hypar_refusals *r)
-{
-    const char *text = "";
-    for (int i = 0; i < r->n; i++)
-        text = hp_arena_printf(arena, "%s%s%s: %s", text, i ? "; " : "", r->by[i].planner,
-                               r->by[i].why.text);
-    return text;
-}
-
 /* Remember this plan if it is the nearest to fitting so far. */
 static void note_nearest(struct tried *t, const struct hypar_found *found,
                          const struct fullest *full, bool by_state)
@@ -600,7 +590,6 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     (*out)->info.evaluated = t.evaluated;
     (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
     list_left_out(&t.refusals, *out);
-    (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }
 
