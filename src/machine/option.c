@@ -249,8 +249,6 @@ double hp_option_default(const struct part *part, enum option option)
                    : or_from_fp32(part, *figure, 1);
     case OPTION_MEMORY:
         return device.memory_bytes > 0 ? (double)device.memory_bytes : NAN;
-    case OPTION_USABLE: /* all of another memory */
-        return isnan(part->value[OPTION_MEMORY]) ? *figure : 0;
     case OPTION_BANDWIDTH:
         return type->link_bytes_per_s;
     case OPTION_INTRA:
@@ -340,9 +338,10 @@ double hp_device_get(const struct hypar_device *device, enum option option)
 
 void hp_device_set(struct hypar_device *device, enum option option, double value)
 {
-    if (option == OPTION_MEMORY)
+    if (option == OPTION_MEMORY) {
+        device->usable_bytes = value == (double)device->memory_bytes ? device->usable_bytes : 0;
         device->memory_bytes = (int64_t)value;
-    else
+    } else
         *device_figure(device, option) = value;
 }
 
@@ -353,6 +352,9 @@ struct hypar_device hp_part_device(const struct part *part)
     for (int o = 0; o < OPTION_COUNT; o++)
         if (device_figure(&device, (enum option)o))
             *device_figure(&device, (enum option)o) = part->value[o];
+    const struct hypar_device *type = &part->type.device;
+    if (device.memory_bytes != type->memory_bytes && device.usable_bytes == type->usable_bytes)
+        device.usable_bytes = 0; /* all of another memory */
     return device;
 }
 

@@ -50,6 +50,8 @@ static const struct {
       "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,fp16=4TFLOP/s,"
       "tf32=5TFLOP/s,memory-bandwidth=100GB/s,"
       "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
+    { "ring:8,usable-memory=15GB,context-memory=400MB,workspace-memory=8MB", NULL },
+    { "ring:8,device=h100,memory=80GB", "ring:8,device=h100" },
     { "cluster:32x8,device=h100,node17.peak=0.8x", NULL },
     { "cluster:32x8,node17.peak=0.8x,node17-18.inter=25GB/s",
       "cluster:32x8,node17.peak=0.8x,node17.inter=2x,node18.inter=2x" },
