@@ -30,7 +30,7 @@ struct hypar_sim_options {
      * "auto": the fastest, except servers. A group that cannot use the algorithm (two devices
      * make no tree) uses the fastest. */
     const char *all_reduce;
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
     bool framework_given; /* else the plan's */
     bool timeline;        /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile
@@ -88,7 +88,8 @@ struct hypar_sim_measured {
 };
 
 struct hypar_sim_summary {
-    double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
+    double step_s;                  /* schedule pipedream: see hypar_sim_pipeline() */
+    struct hypar_interval interval; /* of the measured step; zero without a plan */
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
     double mfu;   /* model-FLOP utilisation: three forward passes (one for untrained operators)

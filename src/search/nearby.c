@@ -70,7 +70,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     if (hp_is_large(found->plan) || hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
         hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };
-    return hp_simulated_verdict(found);
+    return hp_simulated_verdict(problem, found);
 }
 
 /* Was this plan evaluated before? */

@@ -490,7 +490,8 @@ static void auto_in_closed_form(void **state)
         assert_non_null(strstr(hypar_found_info(best).not_simulated, rows[i].why));
         struct hypar_part part = hypar_found_info(best).part;
         assert_true(rows[i].closed ? part.step_s == 0 : part.step_s == step_s);
-        assert_true(part.devices <= part.all_devices && part.need_bytes <= part.has_bytes);
+        assert_true(part.devices <= part.all_devices &&
+                    part.fullest.peak <= part.fullest.limit);
         for (int p = 0; hypar_planner(p) && rows[i].closed; p++) {
             struct hypar_search_options options = { .planner = hypar_planner(p)->name };
             struct hypar_found *found;
@@ -595,7 +596,7 @@ static double longest_s(const struct task *t, const struct hypar_plan *plan, boo
     for (int d = 0; d < hypar_machine_device_count(t->machine); d++) {
         double seconds = 0;
         struct kernel_place at = { hypar_machine_device(t->machine, d), HYPAR_FP32,
-                                   HYPAR_FRAMEWORK_COMPILED, NULL };
+                                   HYPAR_KERNELS_COMPILED, NULL };
         for (int op = 0; op < t->graph->n_ops; op++)
             for (int i = 0; i < plan->ops[op].n_parts; i++) {
                 const struct op *o = &t->graph->ops[op];

@@ -89,13 +89,14 @@ static void add_to(struct instant *at, const struct instant *bytes)
     at->rebuilt += bytes->rebuilt;
     at->saved += bytes->saved;
     at->temporary += bytes->temporary;
+    at->losses += bytes->losses;
 }
 
 /* Does the runtime of stages have a buffer for each micro-batch that a stage receives, from
  * step to step? PyTorch's has. */
 static bool has_receive_buffers(const struct memory_maker *m)
 {
-    return m->program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+    return m->program->plan->simulation.framework == HYPAR_KERNELS_EAGER &&
            m->program->schedule->n_stages > 1 && !m->program->iteration->delayed;
 }
 
@@ -108,10 +109,13 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         last = hp_own_at(m, device, buffer->last);
     int n = hp_list_actions(m->program->schedule, hp_slots_of(m->program->schedule, device));
     double bytes = bytes_of(m, buffer);
-    bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
-    struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
+    /* errors that wait are not activations, nor is what belongs to the loss */
+    bool kept = buffer->kept && !buffer->backward && !buffer->loss;
+    struct instant of = { .kept = kept ? bytes : 0,
+                          .temporary = kept ? 0 : bytes,
+                          .losses = buffer->loss ? bytes : 0 };
     of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
-    of.saved = kept && !buffer->sent ? bytes : 0;
+    of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
     bool lasting = buffer->received && has_receive_buffers(m);
     if (lasting) {
         of.kept = of.rebuilt = of.temporary = 0;
@@ -125,6 +129,7 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         begin->rebuilt += of.rebuilt;
         begin->saved += of.saved;
         begin->temporary += of.temporary;
+        begin->losses += of.losses;
     }
     if (buffer->kept)
         add_to(&body->lasts[device][first * (n + 1) + last], &of);
@@ -138,6 +143,7 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         end->end_rebuilt += of.rebuilt;
         end->end_saved += of.saved;
         end->end_temporary += of.temporary;
+        end->end_losses += of.losses;
     }
 }
 
@@ -197,8 +203,8 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
 static bool is_narrowed(const struct hypar_plan *plan, int t)
 {
     const struct tensor *tensor = &plan->graph->tensors[t];
-    return plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
-           tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 && !tensor->index &&
+    return plan->simulation.framework == HYPAR_KERNELS_EAGER && tensor->kind == TENSOR_INPUT &&
+           tensor->sample_dim >= 0 && !tensor->index &&
            hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 

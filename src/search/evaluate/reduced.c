@@ -154,8 +154,10 @@ static void note_memory(struct reducing *r, const struct problem *problem)
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
         if (!devices || devices[d])
-            hp_note_memory(f, d, model->device[d].peak - model->device[d].framework,
-                           hp_room(problem, d));
+            hp_note_device(f, problem, d, &model->device[d]);
+    r->out->fullest = model->device[f->device];
+    r->out->fullest.limit =
+        hp_plan_device_memory(r->plan, f->device, problem->options->memory_bytes);
     hp_memory_free(model);
 }
 

@@ -12,12 +12,13 @@
 struct reduced_step {
     double step_s;
     double error_s; /* the step may be off by about this; 0: only copies were left out */
-    struct step_totals totals; /* of all devices and micro-batches, exact */
-    struct fullest memory;     /* the exact need of the fullest device (fit.h) */
-    int64_t instances;         /* of tasks that were simulated ... */
-    int64_t all_instances;     /* ... and of all tasks of the plan */
-    int devices, all_devices;  /* likewise, devices that do something */
-    int64_t micro_batches;     /* that were simulated, in the longest simulation */
+    struct step_totals totals;   /* of all devices and micro-batches, exact */
+    struct fullest memory;       /* the exact need of the fullest device (fit.h) ... */
+    struct hypar_memory fullest; /* ... and all that the device holds */
+    int64_t instances;           /* of tasks that were simulated ... */
+    int64_t all_instances;       /* ... and of all tasks of the plan */
+    int devices, all_devices;    /* likewise, devices that do something */
+    int64_t micro_batches;       /* that were simulated, in the longest simulation */
     double crossed; /* links on the routes of all messages whose routes were compared */
 };
 
