@@ -190,8 +190,8 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
     return i;
 }
 
-/* Both directions of a half-duplex link, as long as one way holds them together: the first of the
- * two in the list stands for both. */
+/* Both directions of a half-duplex link, as long as one way holds them together: the first of
+ * the two in the list stands for both. */
 static void hold_pairs(const struct comm_model *model, const struct comm_way *other,
                        struct link_share *link, int n)
 {
