@@ -318,27 +318,6 @@ static void add_overhead(struct comm_way *way, struct comm_overhead overhead)
     way->s_per_byte += overhead.s_per_byte;
 }
 
-/* The links of all ways. */
-static void find_most(struct arena *arena, struct traffic *t, const int *order,
-                      struct comm_model *model)
-{
-    struct link_share *link = NEW(arena, struct link_share, t->n_links);
-    int *next = NEW(&t->scratch, int, model->n_ways);
-    model->link = link;
-    for (int i = 0; i < t->n_links; i++) {
-        struct link_share *share = &link[model->n_links];
-        *share = (struct link_share){ t->link[order[i]].link, 0 };
-        for (int w = 0; w < model->n_ways; w++) {
-            const struct comm_way *way = &model->way[w];
-            if (next[w] == way->n_links || way->link[next[w]].link != share->link)
-                continue;
-            double held = way->link[next[w]++].s_per_byte;
-            share->s_per_byte = held > share->s_per_byte ? held : share->s_per_byte;
-        }
-        model->n_links += share->s_per_byte > 0;
-    }
-}
-
 const struct comm_model *hp_comm_model_named(struct arena *arena,
                                              const struct hypar_machine *machine,
                                              const struct comm_group *group, const char *name)
@@ -360,9 +339,8 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
         add_overhead(&way[w], hp_comm_overhead(machine, group));
         write_links(arena, &traffic, order, &c->totals, c->pieces_per_whole, &way[w]);
     }
-    *model = (struct comm_model){ n, way, 0, NULL };
-    find_most(arena, &traffic, order, model);
     hp_arena_free(&traffic.scratch);
+    *model = (struct comm_model){ n, way };
     return model;
 }
 

@@ -46,8 +46,6 @@ struct comm_way {
 struct comm_model {
     int n_ways;
     const struct comm_way *way;
-    int n_links; /* of all ways: the longest that any holds them; ascending by link */
-    const struct link_share *link;
 };
 
 /* A collective: its kind and its devices. `bytes` means, for COMM_ALL_REDUCE, COMM_REDUCE,

@@ -190,74 +190,20 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
     return i;
 }
 
-/* Both directions of a half-duplex link, as long as one way holds them together: the first of
- * the two in the list stands for both. */
-static void hold_pairs(const struct comm_model *model, const struct comm_way *other,
-                       struct link_share *link, int n)
-{
-    for (int i = 0; i < n; i++)
-        link[i].s_per_byte = 0;
-    for (int w = 0; w < model->n_ways + (other != NULL); w++) {
-        const struct comm_way *way = w < model->n_ways ? &model->way[w] : other;
-        for (int i = 0, k = 0; i < n; i++) {
-            double held = 0;
-            for (; k < way->n_links && way->link[k].link / 2 <= link[i].link / 2; k++)
-                held += way->link[k].s_per_byte;
-            link[i].s_per_byte = fmax(link[i].s_per_byte, held);
-        }
-    }
-}
-
-/* How long the links of a comm are held: by the algorithm that is the fastest, or as long as by
- * any other that would hold them longer, within the same time. So what is held does not jump up
- * where another algorithm becomes the fastest because something is faster. */
-static struct comm_way hold_most(struct task_costs *a, const struct comm_model *model,
-                                 const struct comm_way *other, const struct comm_way *way,
-                                 double bytes)
-{
-    struct comm_way most = *way;
-    double own_s = way->fixed_s - way->overhead.fixed_s +
-                   bytes * (way->s_per_byte - way->overhead.s_per_byte);
-    int n = other ? other->n_links : 0;
-    if (!(bytes > 0))
-        return most;
-    struct link_share *link = NEW(&a->scratch, struct link_share, model->n_links + n);
-    most.link = link;
-    most.n_links = 0;
-    for (int i = 0, k = 0; i < model->n_links || k < n;) {
-        int x = i < model->n_links ? model->link[i].link : INT32_MAX;
-        int y = k < n ? other->link[k].link : INT32_MAX;
-        double held = x <= y ? model->link[i].s_per_byte : 0;
-        if (y <= x)
-            held = fmax(held, other->link[k].s_per_byte);
-        link[most.n_links++] = (struct link_share){ x < y ? x : y, held };
-        i += x <= y;
-        k += y <= x;
-    }
-    if (a->settings.half_duplex)
-        hold_pairs(model, other, link, most.n_links);
-    for (int i = 0; i < most.n_links; i++)
-        link[i].s_per_byte = fmin(link[i].s_per_byte, own_s / bytes);
-    return most;
-}
-
 /* Cost as one task that holds every link for the link's own time, each when it is free. Without
  * overlap it holds the devices too, and takes all queues together. */
 static void as_one_task(struct task_costs *a, const struct request *r,
-                        const struct comm_way *way, const struct comm_way *held, double bytes,
-                        struct comm_cost *cost)
+                        const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
     int n_devices = a->settings.no_overlap ? r->comm->n_devices : 0;
-    struct hold *hold = NEW(r->arena, struct hold, held->n_links + n_devices);
+    struct hold *hold = NEW(r->arena, struct hold, way->n_links + n_devices);
     struct sim_task *task = NEW(r->arena, struct sim_task, 1);
-    double *on_link = NEW(r->arena, double, held->n_links);
+    double *on_link = NEW(r->arena, double, way->n_links);
     ticks longest = 0;
-    for (int i = 0, k = 0; i < held->n_links; i++) {
-        struct hypar_link link = hypar_machine_link(a->machine, held->link[i].link / 2);
-        bool own = k < way->n_links && way->link[k].link == held->link[i].link;
-        double held_s = held->link[i].s_per_byte * bytes;
-        double carried = own ? way->link[k++].s_per_byte * bytes * link.bytes_per_s : 0;
-        int queue = link_queue(a, held->link[i].link);
+    for (int i = 0; i < way->n_links; i++) {
+        struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
+        double held_s = way->link[i].s_per_byte * bytes, carried = held_s * link.bytes_per_s;
+        int queue = link_queue(a, way->link[i].link);
         int at = a->settings.half_duplex ? place_of_link(cost, hold, queue) : cost->n_links;
         cost->n_links += at == cost->n_links;
         hold[at].queue = queue;
@@ -403,7 +349,7 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
         as_messages(a, r, overhead_of_rounds(a, &rounds), cost, m);
     } else {
         struct comm_way way = way_of_rounds(a, &rounds);
-        as_one_task(a, r, &way, &way, 1, cost);
+        as_one_task(a, r, &way, 1, cost);
     }
     hp_arena_release(&a->scratch, mark);
 }
@@ -438,32 +384,19 @@ static struct comm_way way_from_copies(struct task_costs *a, const struct reques
     return one_way(a, way, (double[]){ 1, r->bytes }, "from copies, all-gather");
 }
 
-/* A way for bytes = 1, as one for each of so many bytes. */
-static void per_byte(struct task_costs *a, struct comm_way *way, double bytes)
-{
-    struct link_share *link = NEW(&a->scratch, struct link_share, way->n_links);
-    for (int i = 0; i < way->n_links; i++)
-        link[i] = (struct link_share){ way->link[i].link, way->link[i].s_per_byte / bytes };
-    way->link = link;
-    way->s_per_byte /= bytes;
-}
-
 static void make_broadcast(struct task_costs *a, const struct request *r,
                            const struct comm_way *way, struct comm_cost *cost)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
     struct comm_way copies = { .fixed_s = INFINITY };
-    const struct comm_model *model = model_of(a, &r->group);
-    if (has_copies(r)) {
+    if (has_copies(r))
         copies = way_from_copies(a, r);
-        per_byte(a, &copies, r->bytes);
+    if (copies.fixed_s + copies.s_per_byte < way->fixed_s + way->s_per_byte * r->bytes) {
+        cost->algorithm = copies.algorithm;
+        as_one_task(a, r, &copies, 1, cost);
+    } else {
+        as_one_task(a, r, way, r->bytes, cost);
     }
-    bool shared = copies.fixed_s + copies.s_per_byte * r->bytes <
-                  way->fixed_s + way->s_per_byte * r->bytes;
-    const struct comm_way *best = shared ? &copies : way;
-    struct comm_way held = hold_most(a, model, &copies, best, r->bytes);
-    cost->algorithm = best->algorithm;
-    as_one_task(a, r, best, &held, r->bytes, cost);
     hp_arena_release(&a->scratch, mark);
 }
 
@@ -493,10 +426,7 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
     } else if (r->group.kind == COMM_BROADCAST) {
         make_broadcast(a, r, way, cost);
     } else {
-        struct arena_mark mark = hp_arena_mark(&a->scratch);
-        struct comm_way held = hold_most(a, model_of(a, &r->group), NULL, way, r->bytes);
-        as_one_task(a, r, way, &held, r->bytes, cost);
-        hp_arena_release(&a->scratch, mark);
+        as_one_task(a, r, way, r->bytes, cost);
     }
 }
 
