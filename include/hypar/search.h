@@ -258,6 +258,7 @@ struct hypar_search_info {
     struct hypar_bound bound; /* of the simulated step over all plans */
     const char *restricted;   /* auto: given options that not all planners take; only planners
                                  that take them were tried; NULL: none */
+    const char *safer;        /* auto: why it was chosen among equals; NULL: there are none */
     const char
         *refused;   /* auto: planners without a plan that fits, and why; "" or NULL: none */
     int n_left_out; /* the same, one by one */

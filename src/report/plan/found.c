@@ -114,6 +114,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
+        ONLY_IF(info.safer, TEXT("safer", info.safer)),
         ONLY_IF(info.refused, TEXT("refused", info.refused)));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
@@ -423,6 +424,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
                           : verdict(&arena, found));
     if (info.n_others)
         others_text(to, &arena, &info);
+    if (info.safer)
+        hp_put_line(to, "The safer of two: %s.", info.safer);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
     if (info.refused && *info.refused)
