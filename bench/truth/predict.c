@@ -110,7 +110,7 @@ static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim,
     struct hypar_memory m =
         hypar_sim_device(sim, last ? summary.n_devices - 1 : summary.fullest_device).memory;
     p->state_bytes = m.parameters + m.gradients + m.optimizer;
-    p->peak_bytes = m.peak;
+    p->peak_bytes = m.allocated > 0 ? m.allocated : m.peak; /* as tables tell it */
 }
 
 static struct truth_prediction simulate(const char *text, bool last)

@@ -46,6 +46,10 @@ extern const struct column hp_energy_columns[];
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
+/* " with 97 %", where the peak is not exact; else "". And with words before it, ": fits". */
+const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
+const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
+
 /* A warning for a device with less than a tenth of its memory left, if the plan counts no
  * memory for the framework: the framework's need, and ways to save memory. NULL: no warning. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);

@@ -136,7 +136,9 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         NUMBER("state_bytes", p.state_bytes),
         ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
         ONLY_IF(!closed, RECORD("memory", hp_memory_columns, fullest)),
-        ONLY_IF(!closed, FLAG("fits", step.fits)));
+        ONLY_IF(!closed, FLAG("fits", step.fits)),
+        ONLY_IF(fullest,
+                NUMBER("fits_probability", fullest ? hypar_memory_probability(fullest) : 0)));
     if (s)
         hp_put_profile(w, &step);
     hp_json_end_object(w);
@@ -166,12 +168,13 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
-        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device.",
+        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
         hp_metric(arena, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
-        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit));
+        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit),
+        hp_fits_text(arena, &s->fullest));
 }
 
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
@@ -199,12 +202,13 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
-        "links; %s of %s of memory%s on the fullest device.",
+        "links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
         100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
-        hp_limit_words(hypar_found_plan(found), part.fullest.limit));
+        hp_limit_words(hypar_found_plan(found), part.fullest.limit),
+        hp_fits_text(arena, &part.fullest));
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.

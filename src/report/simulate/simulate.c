@@ -459,10 +459,12 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         hp_put_labelled(to, "Opaque", INDENT, "%s", hp_opaque_text(arena, s));
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
     struct memory_text text = hp_memory_text(m.peak, m.limit);
-    hp_put_labelled(
-        to, "Memory", INDENT, "%s of %s%s (%.1f %%) on device %d, the fullest: %s; %s",
-        text.need, text.has, hp_limit_words(plan, m.limit), 100 * m.peak / m.limit,
-        s->fullest_device, hp_memory_items(arena, &m), s->fits ? "it fits" : "IT DOES NOT FIT");
+    hp_put_labelled(to, "Memory", INDENT,
+                    "%s of %s%s (%.1f %%) on device %d, the fullest: %s; %s", text.need,
+                    text.has, hp_limit_words(plan, m.limit), 100 * m.peak / m.limit,
+                    s->fullest_device, hp_memory_items(arena, &m),
+                    s->fits ? hp_arena_printf(arena, "it fits%s", hp_certainty_text(arena, &m))
+                            : "IT DOES NOT FIT");
     char *tight = hp_tight_text(arena, &m);
     if (tight)
         hp_put_labelled(to, "", INDENT, "%s", tight);
