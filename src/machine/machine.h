@@ -63,6 +63,7 @@ enum option {
     OPTION_BANDWIDTH,
     OPTION_INTRA,
     OPTION_INTER,
+    OPTION_RAILS, /* before the cards, which follow from it */
     OPTION_NICS,
     OPTION_LINK_EFFICIENCY,
     OPTION_INTRA_EFFICIENCY,
@@ -72,7 +73,6 @@ enum option {
     OPTION_NVLS,
     OPTION_SHARP,
     OPTION_NCCL,
-    OPTION_RAILS,
     OPTION_LEAF,
     OPTION_OVERSUBSCRIPTION,
     OPTION_ENERGY,
