@@ -46,10 +46,11 @@ double hp_divided_weight_bytes(const struct hypar_plan *plan)
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
 {
+    struct memory_how how = hp_memory_how(plan);
     return limit_bytes > 0 ? limit_bytes
            : plan->memory_limit_bytes > 0
                ? plan->memory_limit_bytes
-               : (double)hypar_machine_device(plan->machine, device)->memory_bytes;
+               : hp_usable_bytes(hypar_machine_device(plan->machine, device), &how);
 }
 
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
@@ -63,7 +64,8 @@ const char *hp_room_words(const struct hypar_machine *machine, double limit_byte
     bool allowed = limit_bytes > 0, beside = false;
     for (int d = 0; d < hypar_machine_device_count(machine); d++) {
         const struct hypar_device *device = hypar_machine_device(machine, d);
-        allowed &= limit_bytes != (double)device->memory_bytes;
+        allowed &= limit_bytes != (double)device->memory_bytes &&
+                   limit_bytes != hp_usable_bytes(device, &alone);
         beside |= how && hp_device_room(device, limit_bytes, how) <
                              hp_device_room(device, limit_bytes, &alone);
     }

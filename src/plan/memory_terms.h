@@ -3,10 +3,10 @@
  * A term is a row here and a member of struct hypar_memory; its words stand in docs/terms.md.
  * The count, bounds of planners, estimates, texts, JSON and the page have it from the row:
  *
- *     TERM(member, words, level, colour, bytes)
+ *     TERM(member, words, level, told, colour, bytes)
  *
- * `member` and "_bytes" is the key in JSON, `colour` one of page.css. `level` says what holds
- * it; each level holds those before it, too:
+ * `member` and "_bytes" is the key in JSON, told ALWAYS or if NONZERO; `colour` is one of
+ * page.css. `level` says what holds it; each level holds those before it, too:
  *
  *     TENSORS     the plan's tensors: counted by program/memory, COUNTED
  *     ALLOCATED   what else the framework's allocator hands out
@@ -25,18 +25,27 @@
 
 /* clang-format off */
 #define HP_MEMORY_TERMS(TERM) \
-    TERM(parameters, "parameters", TENSORS, "forward", COUNTED) \
-    TERM(gradients, "gradients", TENSORS, "backward", COUNTED) \
-    TERM(optimizer, "optimizer", TENSORS, "update", COUNTED) \
-    TERM(weight_versions, "weight versions", TENSORS, "gradient", COUNTED) \
-    TERM(activations, "activations", TENSORS, "comm", COUNTED) \
-    TERM(buffers, "buffers", TENSORS, "sample", COUNTED) \
-    TERM(framework, "framework", DEVICE, "other", at->how.framework_bytes)
+    TERM(parameters, "parameters", TENSORS, ALWAYS, "forward", COUNTED) \
+    TERM(gradients, "gradients", TENSORS, ALWAYS, "backward", COUNTED) \
+    TERM(optimizer, "optimizer", TENSORS, ALWAYS, "update", COUNTED) \
+    TERM(weight_versions, "weight versions", TENSORS, ALWAYS, "gradient", COUNTED) \
+    TERM(activations, "activations", TENSORS, ALWAYS, "comm", COUNTED) \
+    TERM(buffers, "buffers", TENSORS, ALWAYS, "sample", COUNTED) \
+    TERM(losses, "fp32 copies at the loss", TENSORS, NONZERO, "attribute", COUNTED) \
+    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->device->workspace_bytes) \
+    TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
+    TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
+    TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes + at->device->context_bytes) \
+    TERM(framework, "framework", DEVICE, ALWAYS, "other", at->how.framework_bytes)
 /* clang-format on */
 
 /* How a plan's memory is used, whatever its splits are. */
 struct memory_how {
+    const struct hypar_framework_memory *framework;
     double framework_bytes; /* that a user says the framework takes of each device */
+    double groups;          /* kinds of groups that devices exchange with; at least */
+    double
+        certainty; /* with which a plan is to fit into a device's own memory; 0: as predicted */
 };
 
 enum memory_level {
@@ -51,6 +60,8 @@ enum memory_level {
 struct memory_facts {
     const struct hypar_device *device;
     struct memory_how how;
+    struct hypar_framework_memory usual; /* the framework's, with what is usual filled in; 0 on
+                                            a device that runs none */
     double held[MEMORY_LEVELS]; /* bytes of each level, with those before; until they are known
                                    0 */
 };
@@ -70,10 +81,18 @@ double hp_memory_term(const struct hypar_memory *memory, const struct memory_ter
 /* The plan's own tensors, together. */
 double hp_tensor_bytes(const struct hypar_memory *memory);
 
+/* How the framework of a simulation uses memory. */
+const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how);
+
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 
-/* The tensors of *memory are counted: fill in the other terms, and the peak. */
-void hp_fill_memory(struct hypar_memory *memory, const struct memory_facts *facts);
+/* The tensors of *memory are counted: fill in the other terms, and the sums. */
+void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
+                    const struct memory_how *how);
+
+/* What programs may use of a device, less what keeps a plan that is predicted to fill it within
+ * its memory with how->certainty. */
+double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how);
 
 /* What a device may use for tensors: `limit_bytes`, or its own memory if that is 0, without the
  * other terms; always above 0. */

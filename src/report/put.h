@@ -46,9 +46,24 @@ extern const struct column hp_energy_columns[];
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
+/* " with 97 %", where the peak is not exact; else "". And with words before it, ": fits". */
+const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
+const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
+
 /* A warning for a device with less than a tenth of its memory left, if the plan counts no
  * memory for the framework: the framework's need, and ways to save memory. NULL: no warning. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
+
+/* Where the measured step lies, as a line: "8 of 10 such steps take 25.9 ms to 30.2 ms (72
+ * measured: a100 as fsdp)."; or that nothing like it was measured. */
+char *hp_interval_text(struct arena *arena, const struct hypar_interval *interval);
+
+/* Columns of a struct hypar_interval: its ends, and how many measured rows it is from. */
+extern const struct column hp_interval_columns[];
+
+/* "dp, 3d" cannot be told apart from what was named before, and why, as a sentence. */
+char *hp_alike_text(struct arena *arena, const struct hypar_calibration *calibration,
+                    const char *names);
 
 /* Write the objects "profile", if a profile was used, and "opaque", if there are opaque
  * operators. */

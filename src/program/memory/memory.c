@@ -38,12 +38,14 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
     at->rebuilt += t->rebuilt;
     at->saved += t->saved;
     at->temporary += t->temporary;
+    at->losses += t->losses;
     at->gradients += t->gradients;
     note_action(body, action, at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
     at->saved -= t->end_saved;
     at->temporary -= t->end_temporary;
+    at->losses -= t->end_losses;
 }
 
 /* Go through the passes action by action, every device at once, counting from what there is
@@ -72,6 +74,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
         now[i].rebuilt += body->late[i].rebuilt;
         now[i].saved += body->late[i].saved;
         now[i].temporary += body->late[i].temporary;
+        now[i].losses += body->late[i].losses;
         note_action(body, i, &now[i]);
     }
 }
@@ -270,6 +273,7 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
                 at.rebuilt += lasts->rebuilt;
                 at.saved += lasts->saved;
                 at.temporary += lasts->temporary;
+                at.losses += lasts->losses;
             }
     return at;
 }
@@ -300,6 +304,7 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
         at.kept += flight->others[i] * level[i].kept;
         at.rebuilt += flight->others[i] * level[i].rebuilt;
         at.temporary += flight->others[i] * level[i].temporary;
+        at.losses += flight->others[i] * level[i].losses;
     }
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
@@ -339,17 +344,15 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, f, &f->flight[i], level, device));
     out->activations = most.kept + m->shared[device] + m->batch[device];
-    out->buffers = most.temporary + m->received[device];
+    out->buffers = most.temporary - most.losses + m->received[device];
+    out->losses = most.losses;
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
     out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
-    double tensors = lasting + most.gradients + out->activations + out->buffers;
-    struct memory_facts facts = { .device =
-                                      hypar_machine_device(m->program->plan->machine, device),
-                                  .how = m->how };
-    hp_fill_memory(out, &facts);
+    double tensors = hp_tensor_bytes(out);
+    hp_fill_memory(out, hypar_machine_device(m->program->plan->machine, device), &m->how);
     m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] +
                               m->received[device] + (out->peak - tensors);
 }

@@ -1,4 +1,5 @@
 /* Reports the simulated step and the closed form of a plan. */
+#include "cost/calibration.h"
 #include "report/plan/found.h"
 
 #include "machine/machine.h"
@@ -66,9 +67,15 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_framework framework = { .name = hypar_kernel_mode_text(
+                                             plan->simulation.framework) };
+    struct hypar_calibration calibration = hp_calibration(plan->machine, &framework, false);
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
+        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s,
+                                &(struct less_known){ 0 }),
         .samples_per_s = p.samples_per_s,
         .mfu = p.mfu,
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
@@ -116,6 +123,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         ONLY_IF(in_part, NUMBER("error_s", part.error_s)),
         ONLY_IF(!in_part, NUMBER("compute_s", s ? s->compute_s : p.compute_s)),
         ONLY_IF(!in_part, NUMBER("comm_s", s ? s->comm_s : p.comm_s)),
+        ONLY_IF(!closed, FIELDS(hp_interval_columns, &step.interval)),
         NUMBER("samples_per_s", minibatches ? NAN : step.samples_per_s),
         ONLY_IF(minibatches, NUMBER("minibatches_per_s", step.samples_per_s)),
         ONLY_IF(s, POSITIVE("tokens_per_s", step.tokens_per_s)),
@@ -128,7 +136,9 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         NUMBER("state_bytes", p.state_bytes),
         ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
         ONLY_IF(!closed, RECORD("memory", hp_memory_columns, fullest)),
-        ONLY_IF(!closed, FLAG("fits", step.fits)));
+        ONLY_IF(!closed, FLAG("fits", step.fits)),
+        ONLY_IF(fullest,
+                NUMBER("fits_probability", fullest ? hypar_memory_probability(fullest) : 0)));
     if (s)
         hp_put_profile(w, &step);
     hp_json_end_object(w);
@@ -158,12 +168,13 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
-        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device.",
+        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
         hp_metric(arena, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
-        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit));
+        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit),
+        hp_fits_text(arena, &s->fullest));
 }
 
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
@@ -191,12 +202,13 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
-        "links; %s of %s of memory%s on the fullest device.",
+        "links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
         100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
-        hp_limit_words(hypar_found_plan(found), part.fullest.limit));
+        hp_limit_words(hypar_found_plan(found), part.fullest.limit),
+        hp_fits_text(arena, &part.fullest));
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
@@ -382,9 +394,12 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     const char *why = hypar_found_info(found).not_simulated;
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));
         simulated_notes(to, arena, found, s);
     } else if (in_part) {
+        struct hypar_sim_summary step = unsimulated_step(found, true);
         hp_wrap(to, part_text(arena, found), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
         idle_text(to, hypar_found_plan(found));
     }
     if (!hypar_found_prediction(found).simulated && !in_part)

@@ -12,7 +12,9 @@
 
 static struct memory_how memory_how(const struct problem *problem)
 {
-    return (struct memory_how){ .framework_bytes = problem->options->framework_bytes };
+    return (struct memory_how){ .framework = hp_framework_memory(&problem->settings.simulation),
+                                .framework_bytes = problem->options->framework_bytes,
+                                .certainty = problem->settings.memory_certainty };
 }
 
 double hp_room(const struct problem *problem, int device)
@@ -125,7 +127,8 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
                                             .framework_bytes = plan->framework_bytes };
     struct problem problem = { .graph = plan->graph,
                                .machine = plan->machine,
-                               .options = &options };
+                               .options = &options,
+                               .settings = hp_plan_settings(plan) };
     struct fullest f = hp_plan_need(NEED_WRITTEN, &problem, NULL, plan);
     struct memory_how how = hp_memory_how(plan);
     *fullest = hp_memory_of_need(f.need, hypar_machine_device(plan->machine, f.device), &how);
