@@ -65,6 +65,11 @@ static const struct {
     { "cluster:2x8,device=a100+cluster:2x8,device=h100,node1.fp32=0.7x,node0.idle-power=9W",
       "cluster:2x8,device=a100+cluster:2x8,device=h100,idle-power=9W,node1.fp32=0.7x,"
       "node1.idle-power=0W" },
+    { "cluster:4x8,jitter=3%,nics=8,nvls=on,sharp=on,nccl=on,rails=on,leaf=2,"
+      "oversubscription=1.5",
+      "cluster:4x8,jitter=0.03,rails=on,nvls=on,sharp=on,nccl=on,leaf=2,"
+      "oversubscription=1.5" },
+    { "cluster:4x8,nvls=off,leaf=0", "cluster:4x8" },
     { "local:1", NULL },
     { "local:2,memory=1GB,bandwidth=3GB/s", NULL },
 };
