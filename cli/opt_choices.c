@@ -136,10 +136,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
         return opt_usage(err, "--all-reduce: %s", why.text);
     how->framework_given = args->framework != NULL;
-    int framework = named(HYPAR_NAME_FRAMEWORK, args->framework, HYPAR_FRAMEWORK_COMPILED);
+    int framework = named(HYPAR_NAME_KERNELS, args->framework, HYPAR_KERNELS_COMPILED);
     if (framework < 0)
         return opt_unknown_word(OPT_FRAMEWORK, args->framework, err);
-    how->framework = (enum hypar_framework)framework;
+    how->framework = (enum hypar_kernel_mode)framework;
     if (!args->profile) {
         opt_word_profile(args, how, profile);
         return HYPAR_OK;

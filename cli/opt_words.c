@@ -27,7 +27,7 @@ LIST(trace_names, "kind", "task")
     {                                                                  \
         return i < (count) ? hypar_##what##_text((enum type)i) : NULL; \
     }
-COUNTED(frameworks, framework, hypar_framework, HYPAR_FRAMEWORK_COUNT)
+COUNTED(frameworks, kernel_mode, hypar_kernel_mode, HYPAR_KERNELS_COUNT)
 COUNTED(masks, masks, hypar_masks, HYPAR_MASKS_COUNT)
 COUNTED(optimizers, optimizer, hypar_optimizer, HYPAR_OPTIMIZER_COUNT)
 COUNTED(precisions, precision, hypar_precision, HYPAR_PRECISION_COUNT)

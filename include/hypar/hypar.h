@@ -7,6 +7,7 @@
 #include <hypar/explain.h>
 #include <hypar/explore.h>
 #include <hypar/fit.h>
+#include <hypar/framework.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>

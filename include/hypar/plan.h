@@ -9,6 +9,7 @@
 #define HYPAR_PLAN_H
 
 #include <hypar/base.h>
+#include <hypar/framework.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 
@@ -93,14 +94,6 @@ enum hypar_shard {
     HYPAR_SHARD_COUNT,
 };
 
-/* How passes are grouped into kernels and launched, on devices whose kernels were measured. */
-enum hypar_framework {
-    HYPAR_FRAMEWORK_COMPILED, /* passes without products are fused, matrices are padded */
-    HYPAR_FRAMEWORK_EAGER,    /* operator by operator */
-    HYPAR_FRAMEWORK_NONE,     /* pass by pass, launches cost nothing: the roofline */
-    HYPAR_FRAMEWORK_COUNT,
-};
-
 /* The names that files and options use: "adam", "1f1b". */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
@@ -109,7 +102,6 @@ HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
 HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
-HYPAR_API const char *hypar_framework_text(enum hypar_framework framework);
 
 /* The enum to which a name belongs. */
 enum hypar_name {
@@ -120,7 +112,7 @@ enum hypar_name {
     HYPAR_NAME_SHARE,
     HYPAR_NAME_RECOMPUTE,
     HYPAR_NAME_SHARD,
-    HYPAR_NAME_FRAMEWORK,
+    HYPAR_NAME_KERNELS,
     HYPAR_NAME_COUNT,
 };
 
@@ -158,7 +150,7 @@ struct hypar_simulation {
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples */
     bool no_overlap, half_duplex, one_class, expand_collectives;
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
 };
 
 /* One pipeline stage; the lists are owned by the plan. */

@@ -30,7 +30,7 @@ struct hypar_sim_options {
      * "auto": the fastest, except servers. A group that cannot use the algorithm (two devices
      * make no tree) uses the fastest. */
     const char *all_reduce;
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
     bool framework_given; /* else the plan's */
     bool timeline;        /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile

@@ -39,10 +39,10 @@ const char *const hp_shard_names[HYPAR_SHARD_COUNT] = {
     [HYPAR_SHARD_PARAMETERS] = "parameters",
 };
 
-const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT] = {
-    [HYPAR_FRAMEWORK_COMPILED] = "compiled",
-    [HYPAR_FRAMEWORK_EAGER] = "eager",
-    [HYPAR_FRAMEWORK_NONE] = "none",
+const char *const hp_kernels_names[HYPAR_KERNELS_COUNT] = {
+    [HYPAR_KERNELS_COMPILED] = "compiled",
+    [HYPAR_KERNELS_EAGER] = "eager",
+    [HYPAR_KERNELS_NONE] = "none",
 };
 
 /* Synonyms that people write. */
@@ -85,7 +85,7 @@ static const struct {
     [HYPAR_NAME_SHARE] = { hp_share_names, HYPAR_SHARE_COUNT },
     [HYPAR_NAME_RECOMPUTE] = { hp_recompute_names, HYPAR_RECOMPUTE_COUNT },
     [HYPAR_NAME_SHARD] = { hp_shard_names, HYPAR_SHARD_COUNT },
-    [HYPAR_NAME_FRAMEWORK] = { hp_framework_names, HYPAR_FRAMEWORK_COUNT },
+    [HYPAR_NAME_KERNELS] = { hp_kernels_names, HYPAR_KERNELS_COUNT },
 };
 
 int hp_find_name(enum hypar_name kind, const char *name)
@@ -113,4 +113,4 @@ NAMED(masks, hypar_masks, HYPAR_NAME_MASKS)
 NAMED(share, hypar_share, HYPAR_NAME_SHARE)
 NAMED(recompute, hypar_recompute, HYPAR_NAME_RECOMPUTE)
 NAMED(shard, hypar_shard, HYPAR_NAME_SHARD)
-NAMED(framework, hypar_framework, HYPAR_NAME_FRAMEWORK)
+NAMED(kernel_mode, hypar_kernel_mode, HYPAR_NAME_KERNELS)

@@ -11,7 +11,7 @@ extern const char *const hp_masks_names[HYPAR_MASKS_COUNT];
 extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
 extern const char *const hp_recompute_names[HYPAR_RECOMPUTE_COUNT];
 extern const char *const hp_shard_names[HYPAR_SHARD_COUNT];
-extern const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT];
+extern const char *const hp_kernels_names[HYPAR_KERNELS_COUNT];
 
 /* As hypar_name_find(), of all but schedules. */
 int hp_find_name(enum hypar_name kind, const char *name);

@@ -17,7 +17,7 @@ bool hp_has_kernels(const struct hypar_device *device)
 
 bool hp_runs_kernels(const struct kernel_place *at)
 {
-    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile && hp_has_kernels(at->device);
+    return at->framework != HYPAR_KERNELS_NONE && !at->profile && hp_has_kernels(at->device);
 }
 
 /* Products ------------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ static double alignment(const struct nest *nest, int pass, const struct range ra
                         const struct kernel_place *at)
 {
     double slower = at->device->kernels.unaligned_efficiency;
-    bool padded = at->framework != HYPAR_FRAMEWORK_EAGER && !has_windows(nest);
+    bool padded = at->framework != HYPAR_KERNELS_EAGER && !has_windows(nest);
     if (!(slower > 0) || padded || !has_matrix_units(at->device, at->precision))
         return 1;
     int bytes = row_alignment(nest, pass, range, at->precision);
@@ -224,7 +224,7 @@ static double column_share(const struct nest *nest, const struct pass *p,
  * differences) and read them again: two kernels, though neither needs the terms in memory. */
 static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 {
-    return at->framework == HYPAR_FRAMEWORK_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
+    return at->framework == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
 /* Arithmetic outside products. Element-wise kernels have their own rate. A random number for
@@ -337,7 +337,7 @@ static bool joins(const struct kernel_walk *walk, const struct kernel_role *role
         return false;
     if (tie == TIE_OP && role->has_statistics)
         return true;
-    return walk->framework != HYPAR_FRAMEWORK_EAGER && before->class != KERNEL_PRODUCT &&
+    return walk->framework != HYPAR_KERNELS_EAGER && before->class != KERNEL_PRODUCT &&
            role->class != KERNEL_PRODUCT;
 }
 
@@ -356,7 +356,7 @@ enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_ro
 static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
+    bool compiled = at->framework != HYPAR_KERNELS_EAGER;
     const double figure[] = {
         [KERNEL_STREAM] = k->stream_efficiency,
         [KERNEL_PRODUCT] = k->product_efficiency,
@@ -372,7 +372,7 @@ static double class_efficiency(const struct kernel_place *at, enum kernel_class 
 static double column_efficiency(const struct kernel_place *at, double column_share)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
+    bool compiled = at->framework != HYPAR_KERNELS_EAGER;
     if (compiled && k->compiled_column_efficiency > 0)
         return k->compiled_column_efficiency;
     return k->column_efficiency > 0
@@ -442,7 +442,7 @@ double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 double hp_launch_s(const struct kernel_place *at)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    return at->framework == HYPAR_FRAMEWORK_EAGER ? k->eager_launch_s : k->compiled_launch_s;
+    return at->framework == HYPAR_KERNELS_EAGER ? k->eager_launch_s : k->compiled_launch_s;
 }
 
 /* Are consecutive passes in different tasks in any case? */

@@ -42,7 +42,7 @@ enum { HP_SUMMED_AT_ONCE = 2048 };
 struct kernel_place {
     const struct hypar_device *device;
     enum hypar_precision precision;
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
     const struct hypar_profile *profile; /* may be NULL */
 };
 
@@ -86,7 +86,7 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
 
 /* Walks through passes one after another and groups them into kernels. */
 struct kernel_walk {
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
     const struct kernel_role *before; /* the last pass that was not free; NULL: none */
 };
 /* How a pass is related to the one before. */

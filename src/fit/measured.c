@@ -89,16 +89,16 @@ static enum hypar_status read_precision(const struct reading *r, const struct cs
 }
 
 static enum hypar_status read_framework(const struct reading *r, const struct csv_row *row,
-                                        enum hypar_framework otherwise,
+                                        enum hypar_kernel_mode otherwise,
                                         struct measured_row *out)
 {
     int framework;
     out->framework = otherwise;
     if (r->column.framework < 0 || !*row->field[r->column.framework])
         return HYPAR_OK;
-    TRY(read_choice("framework", row->field[r->column.framework], hp_framework_names,
-                    HYPAR_FRAMEWORK_COUNT, &framework, r->err));
-    out->framework = (enum hypar_framework)framework;
+    TRY(read_choice("framework", row->field[r->column.framework], hp_kernels_names,
+                    HYPAR_KERNELS_COUNT, &framework, r->err));
+    out->framework = (enum hypar_kernel_mode)framework;
     return HYPAR_OK;
 }
 
@@ -128,7 +128,7 @@ static enum hypar_status read_op(const struct reading *r, const struct csv_row *
     const char *op = row->field[r->column.op], *shape = row->field[r->column.shape],
                *pass = row->field[r->column.pass];
     TRY(read_precision(r, row, out));
-    TRY(read_framework(r, row, HYPAR_FRAMEWORK_EAGER, out));
+    TRY(read_framework(r, row, HYPAR_KERNELS_EAGER, out));
     out->kind = MEASURED_OP;
     out->group = op;
     out->text = hp_arena_printf(&r->measured->arena, "%s %s %s", op, shape, pass);

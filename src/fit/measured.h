@@ -17,7 +17,7 @@ struct measured_row {
     int line;
     double seconds;
     enum hypar_precision precision;
-    enum hypar_framework framework;
+    enum hypar_kernel_mode framework;
     struct one_op op; /* MEASURED_OP */
     double elements;  /* MEASURED_UPDATE */
     enum hypar_optimizer optimizer;

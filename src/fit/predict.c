@@ -171,10 +171,10 @@ enum hypar_status hp_predict_row(struct predictor *p, int i, double *seconds,
  * launches. */
 static bool is_other_launch(const struct measured_row *row, enum option option)
 {
-    enum hypar_framework framework =
-        row->kind == MEASURED_STEP ? row->framework : HYPAR_FRAMEWORK_NONE;
-    return (option == OPTION_EAGER_LAUNCH && framework != HYPAR_FRAMEWORK_EAGER) ||
-           (option == OPTION_COMPILED_LAUNCH && framework != HYPAR_FRAMEWORK_COMPILED);
+    enum hypar_kernel_mode framework =
+        row->kind == MEASURED_STEP ? row->framework : HYPAR_KERNELS_NONE;
+    return (option == OPTION_EAGER_LAUNCH && framework != HYPAR_KERNELS_EAGER) ||
+           (option == OPTION_COMPILED_LAUNCH && framework != HYPAR_KERNELS_COMPILED);
 }
 
 /* Is it a figure of messages and comms, not of kernels? */

@@ -74,7 +74,7 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     TRY(check_number("masks", s->masks, HYPAR_MASKS_COUNT, err));
     TRY(check_number("seed", s->seed, HYPAR_MAX_SEED + 1, err));
     TRY(check_number("gather_ahead", s->gather_ahead, HP_MAX_GATHER_AHEAD + 1, err));
-    TRY(check_number("framework", how->framework, HYPAR_FRAMEWORK_COUNT, err));
+    TRY(check_number("framework", how->framework, HYPAR_KERNELS_COUNT, err));
     TRY(check_amount("framework_bytes", s->framework_bytes, err));
     TRY(check_amount("memory_limit_bytes", s->memory_limit_bytes, err));
     TRY(check_amount("clip", s->clip, err));

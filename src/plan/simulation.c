@@ -45,10 +45,10 @@ static enum hypar_status read_framework(const struct json *at, struct hypar_simu
 {
     const char *word;
     TRY(hp_json_name(at, &word, err));
-    int value = hypar_name_find(HYPAR_NAME_FRAMEWORK, word);
+    int value = hypar_name_find(HYPAR_NAME_KERNELS, word);
     if (value < 0)
         return hp_json_fail(at, err, "expected compiled, eager or none, not \"%.40s\"", word);
-    out->framework = (enum hypar_framework)value;
+    out->framework = (enum hypar_kernel_mode)value;
     return HYPAR_OK;
 }
 
@@ -102,8 +102,8 @@ void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *s)
         hp_json_put_string(w, "all_reduce", s->all_reduce);
     if (s->bucket_bytes > 0)
         hp_json_put_number(w, "bucket_bytes", s->bucket_bytes);
-    if (s->framework != HYPAR_FRAMEWORK_COMPILED)
-        hp_json_put_string(w, "framework", hypar_framework_text(s->framework));
+    if (s->framework != HYPAR_KERNELS_COMPILED)
+        hp_json_put_string(w, "framework", hypar_kernel_mode_text(s->framework));
     for (int i = 0; i < N_FLAGS; i++)
         if (is_on(s, i))
             hp_json_put_bool(w, flags[i].key, true);
@@ -118,9 +118,9 @@ char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *s)
     if (s->bucket_bytes > 0)
         text = hp_arena_printf(arena, "%s --bucket %s", text,
                                hp_number_text(number, s->bucket_bytes));
-    if (s->framework != HYPAR_FRAMEWORK_COMPILED)
+    if (s->framework != HYPAR_KERNELS_COMPILED)
         text = hp_arena_printf(arena, "%s --framework %s", text,
-                               hypar_framework_text(s->framework));
+                               hypar_kernel_mode_text(s->framework));
     for (int i = 0; i < N_FLAGS; i++)
         if (is_on(s, i))
             text = hp_arena_printf(arena, "%s %s", text, flags[i].option);

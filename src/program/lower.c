@@ -135,8 +135,8 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
     int bytes = hp_precision_bytes(hp_plan_gradients(plan));
     if (hp_param_user(plan, param)->shard == HYPAR_SHARD_NONE)
         return bytes;
-    return plan->simulation.framework == HYPAR_FRAMEWORK_EAGER ? bytes / 2
-                                                               : hp_held_bytes(plan, place);
+    return plan->simulation.framework == HYPAR_KERNELS_EAGER ? bytes / 2
+                                                             : hp_held_bytes(plan, place);
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)

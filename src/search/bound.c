@@ -136,8 +136,8 @@ static void touch_operands(struct bounding *b, const struct op *op, int pass)
     double bytes[MAX_OPERANDS];
     struct kernel_pass at_best = { .bytes = bytes };
     struct kernel_place at = b->kind[0].at;
-    bool compiled = at.framework != HYPAR_FRAMEWORK_EAGER;
-    at.framework = HYPAR_FRAMEWORK_COMPILED; /* the framework that touches the fewest bytes */
+    bool compiled = at.framework != HYPAR_KERNELS_EAGER;
+    at.framework = HYPAR_KERNELS_COMPILED; /* the framework that touches the fewest bytes */
     hp_least_kernel_pass(op->nest, pass, &at, &at_best);
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (values >> o & 1 && !(compiled && hp_is_passed_on(b->graph, op->tensor[o])))

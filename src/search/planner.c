@@ -301,7 +301,7 @@ static struct hypar_sim_options simulation_for(const struct target *target,
     if (given)
         out = *given;
     if (target && target->eager && !out.framework_given) {
-        out.framework = HYPAR_FRAMEWORK_EAGER;
+        out.framework = HYPAR_KERNELS_EAGER;
         out.framework_given = true;
     }
     return out;

@@ -42,10 +42,10 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
 struct plan_settings hp_settings(const struct hypar_search_options *options);
 
 /* The framework that determines the kernels of simulated steps. */
-static inline enum hypar_framework hp_framework(const struct problem *problem)
+static inline enum hypar_kernel_mode hp_framework(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->framework : HYPAR_FRAMEWORK_COMPILED;
+    return how ? how->framework : HYPAR_KERNELS_COMPILED;
 }
 
 /* A plan and its figures; lives in its own arena. */

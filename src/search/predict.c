@@ -240,7 +240,7 @@ static void add_operations(struct arena *arena, const struct hypar_plan *plan, i
 
 /* Add the kernel times of each part of `op`. A part equal to the part before takes the same
  * time. */
-static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_framework framework,
+static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_kernel_mode framework,
                         double *seconds)
 {
     const struct op *what = &plan->graph->ops[op];
@@ -271,7 +271,7 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(problem->machine);
     bool kernels = knows_kernels(problem->machine);
-    enum hypar_framework framework = hp_framework(problem);
+    enum hypar_kernel_mode framework = hp_framework(problem);
     double *seconds = NEW(&scratch, double, n), most = 0;
     const double *op_per_s = hp_device_speeds(&scratch, problem, n);
     for (int op = 0; op < problem->graph->n_ops; op++)

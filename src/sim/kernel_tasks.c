@@ -43,7 +43,7 @@ static void find_passed_on(struct timing *s)
         const struct exchange *exchange = &k->exchange[e];
         int *place = &s->passed_on[hp_place_index(exchange->place)];
         bool passed_on = *place == NOT_SEEN && !exchange->place.grad &&
-                         s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER &&
+                         s->costs->settings.framework != HYPAR_KERNELS_EAGER &&
                          hp_is_passed_on(g, exchange->place.tensor);
         *place = passed_on ? e : NOT_PASSED_ON;
     }
@@ -135,7 +135,7 @@ static enum kernel_step next_pass(const struct timing *s, struct group_walk *wal
 /* Does a pass add to errors in a separate kernel? */
 static bool adds_apart(const struct timing *s, int i)
 {
-    return s->added[i] && s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
+    return s->added[i] && s->costs->settings.framework == HYPAR_KERNELS_EAGER;
 }
 
 /* The last kernel of a group so far: what it has touched. */

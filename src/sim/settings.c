@@ -107,9 +107,9 @@ enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
     if (!options)
         return HYPAR_OK;
     TRY(hp_check_lower_options(&options->lower, err));
-    if ((int)options->framework < 0 || options->framework >= HYPAR_FRAMEWORK_COUNT)
+    if ((int)options->framework < 0 || options->framework >= HYPAR_KERNELS_COUNT)
         return hp_fail(err, HYPAR_INVALID, "framework %d, expected 0 to %d",
-                       (int)options->framework, HYPAR_FRAMEWORK_COUNT - 1);
+                       (int)options->framework, HYPAR_KERNELS_COUNT - 1);
     TRY(hypar_check_all_reduce(options->all_reduce, err));
     if (options->expand_collectives && options->no_overlap)
         return hp_fail(

@@ -347,7 +347,7 @@ static void layers(void **state)
                                       .graph = g,
                                       .topology = &w.topology,
                                       .sync = HYPAR_SYNC_SERVER,
-                                      .framework = HYPAR_FRAMEWORK_NONE };
+                                      .framework = HYPAR_KERNELS_NONE };
             for (int op = 0; op < g->n_ops; op++) {
                 const struct nest *nest = g->ops[op].nest;
                 struct placement p = random_placement(&w, nest, &random, false);

@@ -330,7 +330,7 @@ static void words_are_found_again(void **state)
     BOTH_WAYS(SHARE, hypar_share, HYPAR_SHARE_COUNT, hypar_share_text);
     BOTH_WAYS(RECOMPUTE, hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text);
     BOTH_WAYS(SHARD, hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text);
-    BOTH_WAYS(FRAMEWORK, hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text);
+    BOTH_WAYS(KERNELS, hypar_kernel_mode, HYPAR_KERNELS_COUNT, hypar_kernel_mode_text);
     BOTH_WAYS(SCHEDULE, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text);
     assert_int_equal(hypar_name_find(HYPAR_NAME_COUNT, "none"), -1);
 }

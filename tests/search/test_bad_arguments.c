@@ -101,8 +101,8 @@ static void options_of_a_simulation(void **state)
         { .lower.bucket_bytes = INFINITY },
         { .lower.bucket_bytes = -1 },
         { .lower.minibatches = -1 },
-        { .framework = (enum hypar_framework)99 },
-        { .framework = (enum hypar_framework) - 1 },
+        { .framework = (enum hypar_kernel_mode)99 },
+        { .framework = (enum hypar_kernel_mode) - 1 },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct hypar_sim *sim;
@@ -185,7 +185,7 @@ static void getters_of_tables(void **state)
         assert_null(hypar_share_text((enum hypar_share)beyond[i]));
         assert_null(hypar_recompute_text((enum hypar_recompute)beyond[i]));
         assert_null(hypar_shard_text((enum hypar_shard)beyond[i]));
-        assert_null(hypar_framework_text((enum hypar_framework)beyond[i]));
+        assert_null(hypar_kernel_mode_text((enum hypar_kernel_mode)beyond[i]));
         assert_null(hypar_role_text((enum hypar_role)beyond[i]));
         assert_null(hypar_unit_text((enum hypar_unit)beyond[i]));
         assert_non_null(hypar_status_text((enum hypar_status)beyond[i]));

@@ -172,7 +172,7 @@ static struct hypar_graph *element_wise(int64_t batch)
 }
 
 /* The task whose name begins so. */
-static double task_seconds(const struct hypar_plan *plan, enum hypar_framework framework,
+static double task_seconds(const struct hypar_plan *plan, enum hypar_kernel_mode framework,
                            const char *name)
 {
     struct hypar_sim_options options = { .framework = framework,
@@ -200,13 +200,13 @@ static void what_is_sent_is_in_memory(void **state)
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
     double tensor_s = 4. * ELEMENTS / 0.5e12;
     hp_plan_set(plan, 1, &(struct split){ 0 }, (int[]){ 1 });
-    for (int f = 0; f < HYPAR_FRAMEWORK_NONE; f++)
-        expect_near("sent", task_seconds(plan, (enum hypar_framework)f, "affine forward"),
+    for (int f = 0; f < HYPAR_KERNELS_NONE; f++)
+        expect_near("sent", task_seconds(plan, (enum hypar_kernel_mode)f, "affine forward"),
                     1e-6 + 2 * tensor_s, 1e-6);
     hp_plan_set(plan, 0, &(struct split){ 0 }, (int[]){ 1 });
-    expect_near("passed on", task_seconds(plan, HYPAR_FRAMEWORK_COMPILED, "mul+affine forward"),
+    expect_near("passed on", task_seconds(plan, HYPAR_KERNELS_COMPILED, "mul+affine forward"),
                 1e-6 + 2 * tensor_s, 1e-6);
-    expect_near("eager", task_seconds(plan, HYPAR_FRAMEWORK_EAGER, "mul+affine forward"),
+    expect_near("eager", task_seconds(plan, HYPAR_KERNELS_EAGER, "mul+affine forward"),
                 2 * (1e-6 + 2 * tensor_s), 1e-6);
     hypar_plan_free(plan);
     hypar_machine_free(machine);

@@ -534,7 +534,7 @@ static void check_sums(const struct oracle *o, const ticks *busy)
 static void simulate(struct oracle *o, struct hypar_plan *plan)
 {
     struct hypar_sim_options options = { .timeline = true,
-                                         .framework = HYPAR_FRAMEWORK_NONE,
+                                         .framework = HYPAR_KERNELS_NONE,
                                          .framework_given = true,
                                          .expand_collectives = o->seed % 2 == 0,
                                          .no_overlap = o->seed % 6 == 3 };

@@ -15,7 +15,7 @@
 bool hp_has_units(const struct hypar_program *program)
 {
     const struct hypar_plan *plan = program->plan;
-    if (plan->simulation.framework != HYPAR_FRAMEWORK_EAGER || program->iteration->forward ||
+    if (plan->simulation.framework != HYPAR_KERNELS_EAGER || program->iteration->forward ||
         program->iteration->delayed)
         return false;
     for (int op = 0; op < plan->graph->n_ops; op++) {

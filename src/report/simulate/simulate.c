@@ -260,7 +260,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
         INT("tasks", s.tasks), INT("compute_tasks", s.compute), INT("comm_tasks", s.comm),
         INT("update_tasks", s.update));
     if (s.kernels > 0) {
-        PUT(&w, TEXT("framework", hypar_framework_text(s.how.framework)),
+        PUT(&w, TEXT("framework", hypar_kernel_mode_text(s.how.framework)),
             NUMBER("kernels", s.kernels), NUMBER("launch_s", s.launch_s));
     }
     hp_put_profile(&w, &s);

@@ -1,0 +1,106 @@
+/* hypar/framework.h - how a job is run: what a framework makes of a plan.
+ *
+ * A plan says what is computed where. A framework says how: which passes are one kernel, how
+ * attention is computed, what has which precision, which exchanges run beside kernels, what the
+ * host and the libraries need. A framework is a row of a table (hypar_framework_at()), a file
+ * (hypar-framework/1, docs/formats-framework.md) or a file of this site. All members that are 0
+ * together are the row "compiled": today's best, with everything overlapped. */
+#ifndef HYPAR_FRAMEWORK_H
+#define HYPAR_FRAMEWORK_H
+
+#include <hypar/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How passes are grouped into kernels, on devices whose kernels were measured. */
+enum hypar_kernel_mode {
+    HYPAR_KERNELS_COMPILED, /* passes without products are fused, matrices are padded */
+    HYPAR_KERNELS_EAGER,    /* operator by operator */
+    HYPAR_KERNELS_NONE,     /* pass by pass, launches cost nothing: the roofline */
+    HYPAR_KERNELS_COUNT,
+};
+
+/* How kernels are launched. */
+enum hypar_launches {
+    HYPAR_LAUNCHES_USUAL,    /* compiled kernels captured, eager ones one by one */
+    HYPAR_LAUNCHES_EAGER,    /* one by one */
+    HYPAR_LAUNCHES_CAPTURED, /* as a graph */
+    HYPAR_LAUNCHES_COUNT,
+};
+
+/* The kernel of attention, where the model does not say. */
+enum hypar_attention {
+    HYPAR_ATTENTION_FUSED,   /* one kernel, as fast as the device's row says */
+    HYPAR_ATTENTION_UNFUSED, /* written out: scores, softmax and dropout lie in memory */
+    HYPAR_ATTENTION_FLASH1,
+    HYPAR_ATTENTION_FLASH2,
+    HYPAR_ATTENTION_FLASH3, /* or cuDNN's on the same devices */
+    HYPAR_ATTENTION_COUNT,
+};
+
+/* The precision of something, where the plan does not say. */
+enum hypar_width {
+    HYPAR_WIDTH_USUAL, /* that of the tensors it is made of */
+    HYPAR_WIDTH_FP32,
+    HYPAR_WIDTH_SHORT, /* that of the parameters */
+    HYPAR_WIDTH_COUNT,
+};
+
+/* Exchanges, by what waits for them. */
+enum hypar_traffic {
+    HYPAR_TRAFFIC_GRADIENTS, /* sums of parameters' gradients: only updates wait */
+    HYPAR_TRAFFIC_GATHERS,   /* of divided parameters: known long before they are read */
+    HYPAR_TRAFFIC_TENSOR,    /* values and errors between the parts of layers */
+    HYPAR_TRAFFIC_STAGES,    /* values and errors between stages */
+    HYPAR_TRAFFIC_COUNT,
+};
+
+/* Memory of a device that no tensor of the plan is. */
+struct hypar_framework_memory {
+    double context_bytes;      /* of the driver and of libraries */
+    double communicator_bytes; /* of each group of devices that exchange something */
+    double workspace_bytes;    /* that kernels of products may use */
+    double rounding_bytes;     /* every allocation is a multiple of this; 0: of 1 */
+    double fragmentation;      /* share of the allocated bytes that lies idle between others */
+    double logits_fp32;        /* tensors in fp32 as large as the logits, at the loss */
+};
+
+/* How far predictions with a device or a framework were off, on rows that were not fitted. */
+struct hypar_calibration {
+    int rows;       /* 0: not calibrated */
+    double bias;    /* mean of log(measured / predicted) */
+    double spread;  /* standard deviation of it */
+    const char *on; /* which rows; NULL: none */
+};
+
+struct hypar_framework {
+    const char *name;    /* NULL: "compiled" */
+    const char *summary; /* one line; may be NULL */
+    const char *source;  /* where the members come from; may be NULL */
+    enum hypar_kernel_mode kernels;
+    enum hypar_launches launches;
+    enum hypar_attention attention;
+    bool keeps_masks; /* of dropouts, a byte for each element, until the backward half */
+    /* Precisions: of the gradients of parameters; of parameters that are gathered because they
+     * are divided; of the messages that sum gradients; of logits and loss. */
+    enum hypar_width gradients, gathers, sums, loss;
+    bool waits[HYPAR_TRAFFIC_COUNT]; /* a device does not compute during such an exchange */
+    double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
+    int prefetch;        /* layers ahead that divided parameters are gathered at most; 0: as the
+                            plan says, in operators */
+    double layer_s;      /* that the host adds to the kernels of every layer, in each half */
+    double bucket_s;     /* that the host adds to every sum of gradients and to every gather */
+    struct hypar_framework_memory memory;
+    struct hypar_calibration calibration;
+};
+
+/* The names that files and words use: "eager", "unfused"; NULL: no such value. */
+HYPAR_API const char *hypar_kernel_mode_text(enum hypar_kernel_mode kernels);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_FRAMEWORK_H */
