@@ -124,7 +124,7 @@ struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
-    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    enum hypar_shard shard = hp_param_shard(plan, tensor);
     bool divided = shard == HYPAR_SHARD_PARAMETERS;
     double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
                                        [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,

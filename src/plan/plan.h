@@ -154,6 +154,10 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
     return &plan->ops[g->use[g->use_start[tensor]].op];
 }
 
+/* What is divided of a parameter as the plan is run. PyTorch scatters a gradient as soon as it is
+ * made, unless it waits for later micro-batches: in one micro-batch ZeRO-1 is ZeRO-2. */
+enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor);
+
 /* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
 bool hp_op_has_params(const struct hypar_graph *graph, int op);
 bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
