@@ -68,9 +68,10 @@ struct hypar_device {
     double add_j, multiply_j, sram_access_j, dram_access_j;
     double idle_w; /* all the time, computing or waiting; 0: not counted */
     /* A kernel that would need more power than the limit takes longer; 0: no limit. With a
-     * limit, an operation takes this energy (of 16 bits: bf16), or with 0 as much as brings
-     * large products to the limit; without one, adds, multiplications and SRAM do. */
-    double power_limit_w, fp64_op_j, fp32_op_j, tf32_op_j, bf16_op_j, fp8_op_j;
+     * limit, running kernels take at least busy_w, and an operation takes this energy (of 16
+     * bits: bf16), or with 0 as much as brings large products to the limit; without one, adds,
+     * multiplications and SRAM do. */
+    double power_limit_w, busy_w, fp64_op_j, fp32_op_j, tf32_op_j, bf16_op_j, fp8_op_j;
     double vector_op_j; /* of operations outside products; 0: as in fp32 */
     struct hypar_kernel_figures kernels;
 };

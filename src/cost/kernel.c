@@ -493,7 +493,8 @@ double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place 
     return fmax(burst_s, hp_power_seconds(e.arithmetic_j + e.dram_j, at->device));
 }
 
-struct work_energy hp_kernel_energy(const struct kernel *kernel, const struct hypar_device *device)
+struct work_energy hp_kernel_energy(const struct kernel *kernel,
+                                    const struct hypar_device *device)
 {
     return (struct work_energy){
         .arithmetic_j = kernel->arithmetic_j,

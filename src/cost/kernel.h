@@ -14,7 +14,7 @@
  * efficiency of columns, while all tensors stream.
  *
  * All of it lasts at least as long as the kernel's energy takes at the device's power limit, less
- * what it takes idle: E / (power_limit_w - idle_w). The figures above are those of kernels measured
+ * what running takes: E / (power_limit_w - busy_w). The figures above are those of kernels measured
  * one by one, with pauses; products that are repeated for seconds reach the limit.
  *
  * Fused attention has a rate of its own: that of dense products, times attention_efficiency (or
@@ -120,8 +120,9 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
 /* Seconds; 0 for an empty kernel. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
 
-/* Joules beyond the idle power, which the seconds keep below the device's limit. */
-struct work_energy hp_kernel_energy(const struct kernel *kernel, const struct hypar_device *device);
+/* Joules of its operations and bytes: what the device takes idle and by running is besides. */
+struct work_energy hp_kernel_energy(const struct kernel *kernel,
+                                    const struct hypar_device *device);
 
 /* Updates of parameters, or squares of gradients: one stream over all of them. */
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at);

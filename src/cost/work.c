@@ -235,9 +235,20 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
 
 /* Joules -------------------------------------------------------------------------------- */
 
+/* The power that is left for operations and bytes. */
+static double work_w(const struct hypar_device *device)
+{
+    return device->power_limit_w - fmax(device->busy_w, device->idle_w);
+}
+
 double hp_power_seconds(double joules, const struct hypar_device *device)
 {
-    return device->power_limit_w > 0 ? joules / (device->power_limit_w - device->idle_w) : 0;
+    return device->power_limit_w > 0 ? joules / work_w(device) : 0;
+}
+
+double hp_running_w(const struct hypar_device *device)
+{
+    return device->power_limit_w > 0 ? fmax(0, device->busy_w - device->idle_w) : 0;
 }
 
 /* The energy of an operation of products: the device's figure, or as much as brings products at
@@ -250,8 +261,7 @@ static double op_j(const struct hypar_device *device, enum hypar_precision preci
         [HYPAR_BF16] = device->bf16_op_j,
     };
     return figure[precision] > 0 ? figure[precision]
-                                 : (device->power_limit_w - device->idle_w) /
-                                       hp_dense_op_per_s(device, precision);
+                                 : work_w(device) / hp_dense_op_per_s(device, precision);
 }
 
 struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,

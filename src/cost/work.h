@@ -93,8 +93,12 @@ struct work_energy {
 struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
                                   enum hypar_precision precision);
 
-/* The least time of a kernel of this energy: what it takes at the device's power limit. */
+/* The least time of a kernel of this energy: what it takes at the device's power limit, less what
+ * running takes. */
 double hp_power_seconds(double joules, const struct hypar_device *device);
+
+/* What a device takes while it runs kernels, beyond idle. */
+double hp_running_w(const struct hypar_device *device);
 
 /* A message: one DRAM read at the sender, one DRAM write at the receiver (without the links).
  */

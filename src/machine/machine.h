@@ -42,6 +42,7 @@ enum option {
     OPTION_DRAM,
     OPTION_IDLE,
     OPTION_POWER_LIMIT,
+    OPTION_BUSY,
     OPTION_FP64_ENERGY,
     OPTION_FP32_ENERGY,
     OPTION_TF32_ENERGY,
@@ -337,7 +338,7 @@ enum hypar_status hp_node_set(const struct part *part, struct node_figures *figu
                               struct hypar_error *err);
 /* The options that `peak` sets, always as a factor: every peak, the rate of element-wise
  * arithmetic, and the power, so that kernels at the limit are slower by this factor, too. */
-enum { N_PEAK_OPTIONS = 9 };
+enum { N_PEAK_OPTIONS = 10 };
 extern const enum option hp_peak_options[N_PEAK_OPTIONS];
 /* The parts, with a separate part for each run of equal nodes. */
 enum hypar_status hp_parts_expand(struct arena *arena, const struct part *parts, int n,

@@ -40,6 +40,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "idle_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_POWER_LIMIT] = { { "power-limit", "700W", "that kernels which need more power must keep to (0: none)" },
         "power_limit_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_BUSY] = { { "busy-power", "280W", "that running kernels take, whatever they do (0: idle-power)" },
+        "busy_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_FP64_ENERGY] = { { "fp64-energy", "8pJ", "of an operation of products, all told (0: such that large ones reach the limit)" },
         "fp64_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
     [OPTION_FP32_ENERGY] = { { "fp32-energy", "8pJ", "the same in 32 bits" },
@@ -178,6 +180,7 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_DRAM] = FIGURE(dram_access_j),
     [OPTION_IDLE] = FIGURE(idle_w),
     [OPTION_POWER_LIMIT] = FIGURE(power_limit_w),
+    [OPTION_BUSY] = FIGURE(busy_w),
     [OPTION_FP64_ENERGY] = FIGURE(fp64_op_j),
     [OPTION_FP32_ENERGY] = FIGURE(fp32_op_j),
     [OPTION_TF32_ENERGY] = FIGURE(tf32_op_j),
@@ -346,10 +349,12 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
         if (part->row ? part->left_out >> o & 1 : !part->known)
             part->assumed |= UINT64_C(1) << o;
     }
-    double limit_w = part->value[OPTION_POWER_LIMIT], idle_w = part->value[OPTION_IDLE];
-    if (limit_w > 0 && limit_w <= idle_w)
-        return hp_fail(err, HYPAR_INVALID, "power-limit is %g, expected more than idle-power, %g",
-                       limit_w, idle_w);
+    double limit_w = part->value[OPTION_POWER_LIMIT],
+           least_w = fmax(part->value[OPTION_IDLE], part->value[OPTION_BUSY]);
+    if (limit_w > 0 && limit_w <= least_w)
+        return hp_fail(err, HYPAR_INVALID,
+                       "power-limit is %g, expected more than %g, idle-power and busy-power",
+                       limit_w, least_w);
     return HYPAR_OK;
 }
 

@@ -174,8 +174,9 @@ static void add_kernel(struct kernel_run *run, int task, const struct kernel *ke
                        const struct kernel_place *at)
 {
     struct work_energy e = hp_kernel_energy(kernel, at->device);
-    run->seconds[task] += hp_kernel_seconds(kernel, at);
-    run->energy[task].arithmetic_j += e.arithmetic_j;
+    double seconds = hp_kernel_seconds(kernel, at);
+    run->seconds[task] += seconds;
+    run->energy[task].arithmetic_j += e.arithmetic_j + seconds * hp_running_w(at->device);
     run->energy[task].dram_j += e.dram_j;
 }
 
