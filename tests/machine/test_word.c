@@ -63,7 +63,7 @@ static const struct {
     { "cluster:2x8,device=a100+cluster:2x8,device=h100,node1.fp32=0.7x,node0.idle-power=9W",
       "cluster:2x8,device=a100+cluster:2x8,device=h100,idle-power=9W,node1.fp32=0.7x,"
       "node1.idle-power=130W" },
-    { "ring:4,fp8=2T,power-limit=300W,busy-power=90W,fp64-energy=9pJ,fp32-energy=8pJ,"
+    { "ring:4,fp8=2TFLOP/s,power-limit=300W,busy-power=90W,fp64-energy=9pJ,fp32-energy=8pJ,"
       "tf32-energy=2pJ,bf16-energy=1pJ,fp8-energy=0.5pJ,vector-energy=20pJ,column-sums=1450,"
       "attention-efficiency=1.25,attention-backward=1,attention-width=64,attention-keys=200,"
       "attention-causal=1.5,flash2-share=0.6",
@@ -187,7 +187,7 @@ static void every_device_is_usable_and_says_its_source(void **state)
         assert_true(d->efficiency > 0 && d->efficiency <= 1);
         assert_true(d->memory_bytes >= 1000000000 && d->memory_bytes_per_s > 1e9);
         if (d->power_limit_w > 0) { /* kernels that were measured, or are like such */
-            assert_true(d->power_limit_w > d->busy_w && d->busy_w > d->idle_w);
+            assert_true(d->power_limit_w > fmax(d->busy_w, d->idle_w) && d->busy_w > 0);
             assert_true(d->kernels.kernel_s > 0 && d->kernels.attention_efficiency > 0);
         } else {
             assert_true(d->add_j > 0 && d->multiply_j > 0 && d->sram_access_j > 0);
@@ -355,7 +355,7 @@ static const struct {
                                "you mean rtx-4090?" },
     { "ring:4,device=quantum",
       "machine 'ring:4,device=quantum': unknown device 'quantum', expected one of "
-      "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, "
+      "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, a10g, "
       "a40, a6000, l4, l40s, a100, a100-40gb, h100, h100-pcie, h100-nvl, h200, gh200, b200, "
       "gb200, mi250x, mi300x, mi325x, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, trainium2, cpu-core" },
     { "ring:4,device=v100,device=v100",
