@@ -247,6 +247,95 @@ static void print_groups(const struct read_table *t, bool terms)
     }
 }
 
+/* Calibration ---------------------------------------------------------------------------- */
+
+enum { MOST_CELLS = 64 };
+
+/* The rows of a device under a framework. */
+struct cell {
+    const char *device, *framework;
+    struct group rows;
+};
+
+static struct cell *cell_of(struct cell *cells, int *n, const struct truth_row *r)
+{
+    for (int i = 0; i < *n; i++)
+        if (strcmp(cells[i].device, r->predicted.device) == 0 &&
+            strcmp(cells[i].framework, r->framework) == 0)
+            return &cells[i];
+    cells[*n] = (struct cell){ r->predicted.device, r->framework, { .n = 0 } };
+    return &cells[(*n)++];
+}
+
+static int make_cells(struct cell *cells, const struct read_table *t, int n_tables)
+{
+    int n = 0;
+    for (int k = 0; k < n_tables; k++)
+        for (int i = 0; i < t[k].n; i++)
+            if (is_predicted(&t[k].rows[i]) && n < MOST_CELLS) {
+                struct group *g = &cell_of(cells, &n, &t[k].rows[i])->rows;
+                if (g->n < MOST_ROWS)
+                    g->row[g->n++] = &t[k].rows[i];
+            }
+    return n;
+}
+
+/* How networks differ, of cells with several: the mean variance. */
+static double usual_between(const struct cell *cells, int n)
+{
+    double sum = 0;
+    int counted = 0, networks;
+    for (int i = 0; i < n; i++) {
+        double between = truth_between(cells[i].rows.row, cells[i].rows.n, &networks);
+        if (networks > 1) {
+            sum += between;
+            counted++;
+        }
+    }
+    return counted ? sum / counted : 0;
+}
+
+/* Rows inside the interval that all other networks of the cell give. */
+static int count_inside(const struct group *g, double usual)
+{
+    int inside = 0;
+    for (int i = 0; i < g->n; i++) {
+        struct hypar_calibration c = truth_calibration(g->row, g->n, g->row[i], usual);
+        inside += truth_is_inside(&c, g->row[i]);
+    }
+    return inside;
+}
+
+/* As rows of the table in src/cost/calibration.c, and what comes of them where a network is
+ * kept out. */
+static void calibrate(const struct read_table *t, int n_tables)
+{
+    static struct cell cells[MOST_CELLS];
+    int n = make_cells(cells, t, n_tables), all = 0, inside = 0, networks;
+    double usual = usual_between(cells, n);
+    printf("\nCalibration: rows, bias and spread of log(measured / predicted), spread of the "
+           "ratio of two steps of a network;\nof rows whose network was kept out, the share "
+           "inside the 80 %% interval that the others give\n\n");
+    for (int i = 0; i < n; i++) {
+        const struct group *g = &cells[i].rows;
+        struct hypar_calibration c = truth_calibration(g->row, g->n, NULL, usual);
+        truth_between(g->row, g->n, &networks);
+        printf("    { \"%s\", \"%s\", { %d, %.3f, %.3f, %.3f, \"%s as %s\" } }, /* %d "
+               "networks",
+               cells[i].device, cells[i].framework, c.rows, c.bias, c.spread, c.pair,
+               cells[i].device, cells[i].framework, networks);
+        if (networks > 1) {
+            int in = count_inside(g, usual);
+            printf(", kept out: %.0f %%", 100. * in / g->n);
+            inside += in;
+            all += g->n;
+        }
+        printf(" */\n");
+    }
+    if (all)
+        printf("\nOf %d rows kept out %.0f %% lie inside.\n", all, 100. * inside / all);
+}
+
 static void steps(struct figures *f, const struct asked *a)
 {
     struct arena arena = { 0 };
@@ -273,6 +362,7 @@ static void steps(struct figures *f, const struct asked *a)
            "table               device     computing  messages   waiting   launches\n");
     for (int i = 0; i < n; i++)
         print_groups(&t[i], true);
+    calibrate(t, n);
     printf("\nLeft out\n\n");
     for (int i = 0; i < n; i++)
         print_left_out(t[i].table->name, t[i].rows, t[i].n);

@@ -12,7 +12,8 @@ foreach(source ${bench_sources})
 endforeach()
 
 # What bench_truth compares with: tables of published measurements.
-target_sources(bench_truth PRIVATE bench/truth/read.c bench/truth/predict.c bench/truth/errors.c)
+target_sources(bench_truth PRIVATE bench/truth/read.c bench/truth/predict.c bench/truth/errors.c
+               bench/truth/calibrate.c)
 
 # A target that runs a benchmark: hypar_bench(TARGET PROGRAM [ARGUMENT...])
 function(hypar_bench target program)

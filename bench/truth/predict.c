@@ -12,6 +12,10 @@
 /* Options of a network's word that a row says. */
 static void write_network(char *to, size_t size, const struct truth_row *r)
 {
+    if (*r->word) {
+        snprintf(to, size, "%s", r->word);
+        return;
+    }
     int n =
         snprintf(to, size, "%s:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
                  r->gated ? "llama" : "gpt", r->layers, r->hidden, r->heads, r->seq, r->vocab);
@@ -75,11 +79,13 @@ void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_
     snprintf(text, TRUTH_PLAN,
              "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": %d,\n"
              "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\", \"clip\": 1,\n"
-             "%s%s,\n\"simulation\": {\"no_overlap\": %s}, \"layout\": %s}\n",
+             "%s%s,\n\"simulation\": {\"no_overlap\": %s, \"framework\": \"%s\"}, "
+             "\"layout\": %s}\n",
              network, r->batch, r->devices / node, node, r->device, options,
              bf16 ? "bf16" : "fp16", r->table->job,
              strcmp(r->gradients, "DEFAULT") == 0 ? ", \"gradient_precision\": \"fp32\"" : "",
-             overlaps(r) ? "false" : "true", layout);
+             overlaps(r) ? "false" : "true",
+             strcmp(r->framework, "eager") == 0 ? "eager" : "compiled", layout);
 }
 
 /* Simulation ---------------------------------------------------------------------------- */
@@ -95,6 +101,7 @@ static void note_times(struct truth_prediction *p, const struct hypar_sim *sim)
         p->waiting_s += device.waiting_s / summary.n_devices;
     }
     p->messages_s = p->step_s - p->compute_s - p->waiting_s;
+    p->parts = (struct less_known){ p->messages_s / p->step_s, p->launch_s / p->step_s };
 }
 
 static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim, bool last)
@@ -103,7 +110,7 @@ static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim,
     struct hypar_memory m =
         hypar_sim_device(sim, last ? summary.n_devices - 1 : summary.fullest_device).memory;
     p->state_bytes = m.parameters + m.gradients + m.optimizer;
-    p->peak_bytes = m.peak;
+    p->peak_bytes = m.allocated > 0 ? m.allocated : m.peak; /* as tables tell it */
 }
 
 static struct truth_prediction simulate(const char *text, bool last)
@@ -121,6 +128,8 @@ static struct truth_prediction simulate(const char *text, bool last)
     if (hypar_plan_read(&plan, path, NULL, &err) == HYPAR_OK &&
         hypar_simulate(&sim, plan, NULL, &err) == HYPAR_OK) {
         note_times(&p, sim);
+        snprintf(p.device, sizeof p.device, "%s",
+                 hypar_machine_device(hypar_plan_machine(plan), 0)->name);
         note_memory(&p, sim, last);
     } else {
         const char *at = strstr(err.text, path);

@@ -18,36 +18,54 @@
 static const struct truth_table tables[] = {
     { .name = "steps-a100",
       .what = "Megatron-LM of 2021 and 2022",
+      .framework = "megatron-2021",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = WRITTEN_OUT,
       .search = true },
     { .name = "scaling-a100",
       .what = "NeMo of 2022",
+      .framework = "nemo",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = WRITTEN_OUT },
-    { .name = "fsdp-foundry", .what = "PyTorch FSDP", .job = ADAMW, .network = PLAIN },
+    { .name = "fsdp-foundry",
+      .what = "PyTorch FSDP",
+      .framework = "fsdp",
+      .job = ADAMW,
+      .network = PLAIN },
     { .name = "steps-dgxc",
       .what = "NeMo of 2025",
+      .framework = "nemo",
       .job = FP32_GRADIENTS ADAM,
       .network = PLAIN ",tied=0",
-      .sequence_parallel = true },
+      .sequence_parallel = true,
+      .context_as_data = true },
     { .name = "steps-bridge",
       .what = "Megatron-Bridge and NeMo",
+      .framework = "nemo",
       .job = FP32_GRADIENTS ADAM,
       .network = PLAIN ",tied=0",
-      .sequence_parallel = true },
+      .sequence_parallel = true,
+      .context_as_data = true },
     { .name = "best-of-sweep-h100",
       .what = "nanotron",
+      .framework = "megatron",
       .job = FP32_GRADIENTS ADAMW,
       .network = "",
       .sequence_parallel = true,
       .last_device = true },
     { .name = "megatron-ci-a100",
       .what = "Megatron-LM's own tests",
+      .framework = "megatron",
       .job = FP32_GRADIENTS KEPT_MASKS ADAM,
       .network = "",
       .last_device = true,
       .padded_vocab = true },
+    { .name = "steps-h200",
+      .path = "bench/h200/steps.csv",
+      .what = "PyTorch on an H200",
+      .job = ADAMW,
+      .network = "",
+      .one_device = "h200" },
 };
 
 const struct truth_table *truth_table(int i)
@@ -71,6 +89,8 @@ static const struct text_column {
     { MEMBER(zero), { "zero" }, "none" },
     { MEMBER(gradients), { "mp_mode" }, "" },
     { MEMBER(attention), { "attention_backend" }, "" },
+    { MEMBER(framework), { "framework" }, "" },
+    { MEMBER(parameters), { "parameters" }, "" },
 };
 static const struct number_column {
     size_t member;
@@ -137,13 +157,14 @@ static const char *why_not(const struct truth_row *r)
         const char *why;
     } reasons[] = {
         { r->moe, "experts" },
-        { r->context > 1, "context parallel" },
+        { r->context > 1 && !r->table->context_as_data, "context parallel" },
         { strstr(r->precision, "fp8") || strstr(r->precision, "fp4"), "fp8 or fp4" },
-        { strncmp(r->model, "t5", 2) == 0 || strncmp(r->model, "bert", 4) == 0 ||
-              strncmp(r->model, "mt5", 3) == 0,
+        { !*r->word && (strncmp(r->model, "t5", 2) == 0 || strncmp(r->model, "mt5", 3) == 0 ||
+                        strncmp(r->model, "bert", 4) == 0),
           "T5, and BERT with the head that it is trained with" },
         { r->latent, "latent attention" },
-        { r->layers == 0 || r->batch == 0, "settings not printed" },
+        { strcmp(r->parameters, "fp32") == 0, "fp32 parameters under autocast" },
+        { !*r->word && (r->layers == 0 || r->batch == 0), "settings not printed" },
         { r->devices == 0, "number of devices not printed" },
         { r->step_s == 0, "step not printed" },
     };
@@ -153,6 +174,15 @@ static const char *why_not(const struct truth_row *r)
     return NULL;
 }
 
+/* A step on one device. */
+static void complete_single(struct truth_row *r)
+{
+    r->word = r->model;
+    r->device = r->table->one_device;
+    r->devices = r->data = r->chunks = 1;
+    r->micro_batch = r->batch;
+}
+
 /* What follows from other columns. */
 static void complete(struct truth_row *r)
 {
@@ -160,6 +190,8 @@ static void complete(struct truth_row *r)
     int padded = PADDED_TO * r->tensor, vocab = r->vocab ? r->vocab : BPE;
     if (!r->data)
         r->data = r->devices / (r->tensor * r->pipeline * r->context);
+    if (r->table->context_as_data)
+        r->data *= r->context;
     if (r->table->padded_vocab)
         r->vocab = (vocab + padded - 1) / padded * padded; /* as Megatron-LM does */
     if (r->sequence_parallel < 0)
@@ -172,8 +204,8 @@ static void complete(struct truth_row *r)
     if (r->gated && !r->ffn)
         r->ffn = r->hidden * 8 / 3 / 64 * 64; /* as Megatron-LM chooses */
     if (!r->left_out)
-        snprintf(r->name, sizeof r->name, "%s %s d%d t%d p%d m%d s%d", r->model, r->device,
-                 r->data, r->tensor, r->pipeline, r->micro_batch, r->seq);
+        snprintf(r->name, sizeof r->name, "%s %s d%d t%d p%d m%d s%d %s", r->model, r->device,
+                 r->data, r->tensor, r->pipeline, r->micro_batch, r->seq, r->framework);
     else
         snprintf(r->name, sizeof r->name, "%s", r->model);
 }
@@ -181,13 +213,18 @@ static void complete(struct truth_row *r)
 int truth_read(struct arena *arena, const struct truth_table *table, struct truth_row **rows)
 {
     struct csv csv;
-    if (!measured_read(&csv, arena, table->name))
+    if (!measured_read(&csv, arena, table->path ? table->path : table->name))
         return 0;
     *rows = NEW(arena, struct truth_row, csv.n_rows);
     for (int i = 0; i < csv.n_rows; i++) {
         struct truth_row *r = &(*rows)[i];
         *r = (struct truth_row){ .table = table };
+        r->word = "";
         parse(r, &csv, &csv.row[i]);
+        if (table->one_device)
+            complete_single(r);
+        if (!*r->framework)
+            r->framework = table->framework;
         r->left_out = why_not(r);
         complete(r);
     }

@@ -74,6 +74,10 @@ struct hypar_device {
     double power_limit_w, busy_w, fp64_op_j, fp32_op_j, tf32_op_j, bf16_op_j, fp8_op_j;
     double vector_op_j; /* of operations outside products; 0: as in fp32 */
     struct hypar_kernel_figures kernels;
+    /* Of the memory, as the driver tells it to programs; 0: all of it. What of this the
+     * driver's context and the kernels of a program take, 0: no framework runs here; and what
+     * products work in, for each handle of their library and stream. */
+    double usable_bytes, context_bytes, workspace_bytes;
 };
 
 /* Figure `i` of a device: its name, as in JSON, and its value; NULL past the last. */

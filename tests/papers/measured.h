@@ -16,7 +16,8 @@
 
 enum { MEASURED_PATH = 512 };
 
-/* Read NAME.csv; false: it is not there, or no table, which is told. */
+/* Read NAME.csv, or where the name has a folder this file; false: it is not there, or no table,
+ * which is told. */
 static inline bool measured_read(struct csv *csv, struct arena *arena, const char *name)
 {
     const char *folder = getenv("HYPAR_MEASURED");
@@ -25,7 +26,10 @@ static inline bool measured_read(struct csv *csv, struct arena *arena, const cha
     struct hypar_error err;
     if (!folder && glob("../*/data/measured", 0, NULL, &beside) == 0)
         folder = beside.gl_pathv[0];
-    snprintf(path, sizeof path, "%s/%s.csv", folder ? folder : "data/measured", name);
+    if (strchr(name, '/'))
+        snprintf(path, sizeof path, "%s", name);
+    else
+        snprintf(path, sizeof path, "%s/%s.csv", folder ? folder : "data/measured", name);
     globfree(&beside);
     if (access(path, R_OK) != 0)
         return false;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sim/delta/targets.h"
+#include "sim/targets.h"
 #include "sim/full/timeline.h"
 
 /* The ids of a block are consecutive; ranges have 1, 2, 4, ... ids. */
