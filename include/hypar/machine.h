@@ -61,7 +61,7 @@ struct hypar_device {
     const char *name; /* of its type, "v100" */
     /* peaks; a multiply-add is two operations. For a type without a unit: the fp32 peak */
     double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s,
-        fp8_op_per_s; /* 0: it has no unit */
+        fp8_op_per_s;  /* 0: it has no unit */
     double efficiency; /* the share of the peak that large products reach, above 0, at most 1 */
     int64_t memory_bytes;
     double memory_bytes_per_s;

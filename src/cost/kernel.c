@@ -256,8 +256,8 @@ static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
     return at->framework == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
-/* The operations outside products. A random number for each element counts RANDOM_OPERATIONS more
- * (forward only: frameworks keep the numbers). */
+/* The operations outside products. A random number for each element counts RANDOM_OPERATIONS
+ * more (forward only: frameworks keep the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
                                const struct range range[MAX_AXES])
 {
@@ -283,11 +283,14 @@ static void add_products(const struct nest *nest, int pass, const struct range r
                          const struct kernel_place *at, double seen, struct kernel_pass *out)
 {
     const struct pass *p = &nest->pass[pass];
-    double share = p->macs > 0 ? seen / p->macs : 0, dense = hp_dense_op_per_s(at->device, at->precision);
+    double share = p->macs > 0 ? seen / p->macs : 0,
+           dense = hp_dense_op_per_s(at->device, at->precision);
     double arithmetic_s = out->arithmetic_s;
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * seen / dense;
-    double rate = p->n_products ? hp_peak_op_per_s(at->device, at->precision) * alignment(nest, pass, range, at) : 0;
+    double rate = p->n_products ? hp_peak_op_per_s(at->device, at->precision) *
+                                      alignment(nest, pass, range, at)
+                                : 0;
     for (int i = 0; i < p->n_products && share > 0; i++)
         add_product(nest, &p->product[i], range, at->device, share * p->product[i].macs, rate,
                     out);
@@ -296,12 +299,13 @@ static void add_products(const struct nest *nest, int pass, const struct range r
         double slower = p->backward && k->attention_backward > 0
                             ? k->attention_efficiency / k->attention_backward
                             : 1;
-        out->arithmetic_s = arithmetic_s + 2 * seen * attention_waste(nest, range, at) * slower / dense;
+        out->arithmetic_s =
+            arithmetic_s + 2 * seen * attention_waste(nest, range, at) * slower / dense;
     }
 }
 
-/* Joules of the arithmetic of a pass. Attention takes those of the dense products that would last
- * as long in the forward half. */
+/* Joules of the arithmetic of a pass. Attention takes those of the dense products that would
+ * last as long in the forward half. */
 static double arithmetic_j(const struct nest *nest, const struct range range[MAX_AXES],
                            const struct kernel_place *at, double macs, double other)
 {
@@ -508,7 +512,8 @@ double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
         return hp_work_seconds(work, at->device, at->precision);
     struct work_energy e = hp_work_energy(work, at->device, at->precision);
     return fmax(hp_power_seconds(e.arithmetic_j + e.sram_j + e.dram_j, at->device),
-                work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM)));
+                work->bytes /
+                    (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM)));
 }
 
 double hp_launch_s(const struct kernel_place *at)

@@ -13,13 +13,13 @@
  * samples depends on elements, not on bytes: it takes at least as long as one tensor at the
  * efficiency of columns, while all tensors stream.
  *
- * All of it lasts at least as long as the kernel's energy takes at the device's power limit, less
- * what running takes: E / (power_limit_w - busy_w). The figures above are those of kernels measured
- * one by one, with pauses; products that are repeated for seconds reach the limit.
+ * All of it lasts at least as long as the kernel's energy takes at the device's power limit,
+ * less what running takes: E / (power_limit_w - busy_w). The figures above are those of kernels
+ * measured one by one, with pauses; products that are repeated for seconds reach the limit.
  *
  * Fused attention has a rate of its own: that of dense products, times attention_efficiency (or
- * attention_backward) / (1 + attention_width / width of heads), for what each query sees (causal:
- * attention_causal times as much) and attention_keys keys more.
+ * attention_backward) / (1 + attention_width / width of heads), for what each query sees
+ * (causal: attention_causal times as much) and attention_keys keys more.
  *
  * The host launches kernels ahead of the device, so a step takes at least as long as all its
  * launches. On other devices, and without a framework, each pass is a kernel and takes the time

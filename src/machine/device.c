@@ -14,36 +14,38 @@
  * direction: half of what vendors print as "bidirectional".
  *
  * Energy. HyPar's array, processors and devices whose kernels nobody measured: Horowitz (ISSCC
- * 2014), 45 nm, the figures HyPar uses; DRAM per 32-bit word: HMC and DDR 640 pJ (Horowitz), GDDR5
- * 14 pJ/bit and HBM2 3.92 pJ/bit (O'Connor et al., MICRO 2017). Other devices have a power
- * limit (TDP), what they take idle with clocks up, and memory's energy; an operation takes what brings products at `efficiency` to the limit
- * (TDP over sustained rate), unless it was measured, and running 0.43 of the limit. Memory: as
- * measured on an H200, 72 pJ for a byte with all that moves it, counted for every HBM; GDDR takes
- * 10 pJ/bit more than HBM2 (O'Connor et al., MICRO 2017), of which GDDR6 saves 60 %.
+ * 2014), 45 nm, the figures HyPar uses; DRAM per 32-bit word: HMC and DDR 640 pJ (Horowitz),
+ * GDDR5 14 pJ/bit and HBM2 3.92 pJ/bit (O'Connor et al., MICRO 2017). Other devices have a
+ * power limit (TDP), what they take idle with clocks up, and memory's energy; an operation
+ * takes what brings products at `efficiency` to the limit (TDP over sustained rate), unless it
+ * was measured, and running 0.43 of the limit. Memory: as measured on an H200, 72 pJ for a byte
+ * with all that moves it, counted for every HBM; GDDR takes 10 pJ/bit more than HBM2 (O'Connor
+ * et al., MICRO 2017), of which GDDR6 saves 60 %.
  *
  * Collectives of a100: latencies fitted to all-reduces of NCCL among 2, 4 and 8 of them, 1 MiB
- * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there. Copies
- * run at the bandwidth of memory, which explains the rest of the measured times. On h100 rings
- * have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96, and 46 to
- * 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290). Switches that
- * sum are not counted unless `nvls` says so. Other rows take these latencies and shares; PCIe 0.8
- * of its bandwidth, AMD's links 0.7 (assumed). */
-#define HOROWITZ(dram) 0.9e-12, 3.7e-12, 5e-12, (dram), 0
-#define OLD_DDR        640e-12
-#define OLD_GDDR       (32 * 14e-12)
-#define OLD_HBM        (32 * 3.92e-12)
-#define GDDR           (4 * 102e-12)
-#define HBM            (4 * 72e-12)
+ * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there.
+ * Copies run at the bandwidth of memory, which explains the rest of the measured times. On h100
+ * rings have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96,
+ * and 46 to 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290).
+ * Switches that sum are not counted unless `nvls` says so. Other rows take these latencies and
+ * shares; PCIe 0.8 of its bandwidth, AMD's links 0.7 (assumed). */
+#define HOROWITZ(dram)             0.9e-12, 3.7e-12, 5e-12, (dram), 0
+#define OLD_DDR                    640e-12
+#define OLD_GDDR                   (32 * 14e-12)
+#define OLD_HBM                    (32 * 3.92e-12)
+#define GDDR                       (4 * 102e-12)
+#define HBM                        (4 * 72e-12)
 #define POWER(limit, idle, memory) 0, 0, 0, (memory), (idle), (limit), 0.43 * (limit)
 
-/* On an H200 (bench/h200/power.csv): with nothing to do and clocks up it takes 130 W, and whatever
- * runs 580 to 720 W, of which 300 W for running explain the energy of whole steps best. Bytes by
- * streams of 4.1 to 4.4 TB/s (585 W). Products of 8,192 cubed, held for seconds at the limit of
- * 700 W: 655 TF/s in bf16, 341 in tf32, 1,180 in fp8; fp32 51 TF/s at 683 W. These would be 0.58,
- * 1.15, 0.31 and 7.5 pJ, but whole steps slow down by 1 to 4 %, as with an eighth less: products of
- * random numbers take more than a network's, and a device averages over kernels. */
-#define HOPPER_ENERGY(half)                                                                \
-    .fp32_op_j = 7.5e-12, .tf32_op_j = 1.05e-12, .bf16_op_j = (half), .fp8_op_j = 0.29e-12,  \
+/* On an H200 (bench/h200/power.csv): with nothing to do and clocks up it takes 130 W, and
+ * whatever runs 580 to 720 W, of which 300 W for running explain the energy of whole steps
+ * best. Bytes by streams of 4.1 to 4.4 TB/s (585 W). Products of 8,192 cubed, held for seconds
+ * at the limit of 700 W: 655 TF/s in bf16, 341 in tf32, 1,180 in fp8; fp32 51 TF/s at 683 W.
+ * These would be 0.58, 1.15, 0.31 and 7.5 pJ, but whole steps slow down by 1 to 4 %, as with an
+ * eighth less: products of random numbers take more than a network's, and a device averages
+ * over kernels. */
+#define HOPPER_ENERGY(half)                                                                 \
+    .fp32_op_j = 7.5e-12, .tf32_op_j = 1.05e-12, .bf16_op_j = (half), .fp8_op_j = 0.29e-12, \
     .vector_op_j = 20e-12
 
 #define UNMEASURED    \
@@ -63,23 +65,24 @@
 #define CUDA_9(gib) SEEN(gib), .context_bytes = 550e6, .workspace_bytes = 33554432
 
 /* The device's side of collectives, and the links' with one card for each device. */
-#define NCCL(memory) .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
+#define NCCL(memory)  .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
 #define NVLINK(share) .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
-#define PCIE         .link_efficiency = 0.8, .nic_efficiency = 0.94
+#define PCIE          .link_efficiency = 0.8, .nic_efficiency = 0.94
 
 /* Kernels of PyTorch on an H200 (bench/h200): by `hypar fit` from two thirds of 1,189 of them,
  * with a median error of 15 % on the others; columns as compiled from 120 more, likewise;
- * launches from whole steps. Other rows take the shares and times, which belong to libraries and
- * frameworks, with element-wise arithmetic scaled by multiprocessors and clock. */
-#define TIMES                                                                        \
-    .kernel_s = 1.61e-6, .reduction_s = 1.48e-6, .column_s = 5.76e-6,                \
-    .summed_s = 1.98e-9, .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
-#define LIBRARIES                                                                    \
-    .unaligned_efficiency = 0.137, .product_efficiency = 0.784,                      \
-    .compiled_column_efficiency = 0.59, .window_efficiency = 0.072, .scatter_efficiency = 0.037
-#define H200_SHARES                                                                  \
+ * launches from whole steps. Other rows take the shares and times, which belong to libraries
+ * and frameworks, with element-wise arithmetic scaled by multiprocessors and clock. */
+#define TIMES                                                                              \
+    .kernel_s = 1.61e-6, .reduction_s = 1.48e-6, .column_s = 5.76e-6, .summed_s = 1.98e-9, \
+    .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
+#define LIBRARIES                                                   \
+    .unaligned_efficiency = 0.137, .product_efficiency = 0.784,     \
+    .compiled_column_efficiency = 0.59, .window_efficiency = 0.072, \
+    .scatter_efficiency = 0.037
+#define H200_SHARES                                                                      \
     LIBRARIES, .reduction_length = 76, .output_length = 108, .stream_efficiency = 0.766, \
-    .row_efficiency = 0.463, .column_efficiency = 0.074, .column_sums = 1450
+               .row_efficiency = 0.463, .column_efficiency = 0.074, .column_sums = 1450
 /* Attention on an H200: cuDNN's kernel, fitted to two thirds of 118 of bench/h200 (ops.csv,
  * power.csv), with a median error of 7 % on the others; FlashAttention 2 in 44 more. */
 #define H200_ATTENTION                                                               \
@@ -95,25 +98,26 @@
     .attention_efficiency = 0.68, .attention_backward = 0.58, .attention_width = 62, \
     .attention_keys = 200, .attention_causal = 1.1
 /* FlashAttention 4 on a B200: 1,535 TF/s forward, 1,360 backward, for heads of 128 and 8,192
- * tokens (Dao-AILab/flash-attention, pull request 2280); FlashAttention 2 330 to 380 (issue 1589). */
+ * tokens (Dao-AILab/flash-attention, pull request 2280); FlashAttention 2 330 to 380 (issue
+ * 1589). */
 #define B200_ATTENTION                                                               \
     .attention_efficiency = 1.41, .attention_backward = 1.25, .attention_width = 62, \
     .attention_keys = 388, .attention_causal = 1.05, .flash2_share = 0.33
-#define H200_KERNELS H200_SHARES, TIMES, H200_ATTENTION, .vector_op_per_s = 5.5e12
+#define H200_KERNELS      H200_SHARES, TIMES, H200_ATTENTION, .vector_op_per_s = 5.5e12
 #define LIKE_H200(vector) H200_SHARES, TIMES, .vector_op_per_s = (vector)
 /* Kernels of a100: shares by hand, kept when eight published steps of Megatron-LM came
  * within 8 %, 1.7B to 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti
  * et al. (MLSys 2023, Table 5). docs/accuracy.md tells what had been seen of the other rows. */
-#define A100_KERNELS                                                          \
-    .reduction_length = 200, .output_length = 100, .stream_efficiency = 0.85, \
-    .row_efficiency = 0.7, .column_efficiency = 0.5, .column_sums = 1450, .kernel_s = 3e-6, LIBRARIES, A100_ATTENTION, \
-    .reduction_s = 1.48e-6, .summed_s = 1.98e-9, .vector_op_per_s = 3.2e12, \
-    .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
+#define A100_KERNELS                                                                        \
+    .reduction_length = 200, .output_length = 100, .stream_efficiency = 0.85,               \
+    .row_efficiency = 0.7, .column_efficiency = 0.5, .column_sums = 1450, .kernel_s = 3e-6, \
+    LIBRARIES, A100_ATTENTION, .reduction_s = 1.48e-6, .summed_s = 1.98e-9,                 \
+    .vector_op_per_s = 3.2e12, .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
 /* Arrays of 128 by 128 that XLA compiles for (assumed). */
-#define SYSTOLIC                                                                     \
-    .reduction_length = 128, .output_length = 64, .stream_efficiency = 0.8,          \
-    .row_efficiency = 0.7, .column_efficiency = 0.7, .column_sums = 1450, .kernel_s = 2e-6,\
-    .attention_efficiency = 0.8, .attention_backward = 0.7, .attention_width = 64,   \
+#define SYSTOLIC                                                                            \
+    .reduction_length = 128, .output_length = 64, .stream_efficiency = 0.8,                 \
+    .row_efficiency = 0.7, .column_efficiency = 0.7, .column_sums = 1450, .kernel_s = 2e-6, \
+    .attention_efficiency = 0.8, .attention_backward = 0.7, .attention_width = 64,          \
     .attention_keys = 256, .attention_causal = 1.1
 
 #define ENERGY        "; energy: Horowitz ISSCC'14, O'Connor MICRO'17"
@@ -121,17 +125,19 @@
 #define ASSUMED       "; efficiency, latency and link energy assumed"
 #define ENERGY_SOURCE ENERGY ASSUMED
 #define POWER_SOURCE  TDP ASSUMED
-#define LIKE(row)                                                                    \
-    "; kernels: shares and times of " row ", element-wise arithmetic scaled by multiprocessors and " \
+#define LIKE(row)                                              \
+    "; kernels: shares and times of " row                      \
+    ", element-wise arithmetic scaled by multiprocessors and " \
     "clock; collectives: latencies and shares of links as of a100"
-#define NCCL_A100_SOURCE                                                             \
-    "; efficiency and kernels: guessed, checked on published steps of Megatron-LM; " \
+#define NCCL_A100_SOURCE                                                                 \
+    "; efficiency and kernels: guessed, checked on published steps of Megatron-LM; "     \
     "attention: Dao 2023; launches and element-wise arithmetic like h200; collectives: " \
-    "latencies measured, share of NVLink by NCCL's authors, copies at the memory's " \
+    "latencies measured, share of NVLink by NCCL's authors, copies at the memory's "     \
     "bandwidth, share of network cards assumed" TDP "; link energy assumed"
-#define NCCL_H100_SOURCE                                                                     \
-    "; efficiency, kernels and energy: measured on an H200 (bench/h200); collectives: latencies as " \
-    "measured on a100, shares of NVLink and network cards by "                               \
+#define NCCL_H100_SOURCE                                                                \
+    "; efficiency, kernels and energy: measured on an H200 (bench/h200); collectives: " \
+    "latencies as "                                                                     \
+    "measured on a100, shares of NVLink and network cards by "                          \
     "NCCL's authors, copies at the memory's bandwidth; link energy assumed"
 
 /* clang-format off */
@@ -323,8 +329,9 @@ const struct hypar_device_type *hp_device_type_find(const char *name)
 
 void hp_device_unmeasured(struct hypar_device *device)
 {
-    static const struct hypar_device none = { 0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, HOROWITZ(OLD_HBM),
-                                              .kernels = UNMEASURED };
+    static const struct hypar_device none = {
+        0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, HOROWITZ(OLD_HBM), .kernels = UNMEASURED
+    };
     struct hypar_device said = *device;
     *device = none;
     device->name = said.name;
@@ -334,9 +341,9 @@ void hp_device_unmeasured(struct hypar_device *device)
 static const struct alias {
     const char *word, *name;
 } aliases[] = {
-    { "v100-16", "v100" },  { "a100-80", "a100" },  { "a100-sxm", "a100" },
-    { "h100-80", "h100" },  { "h100-sxm", "h100" }, { "4090", "rtx-4090" },
-    { "3090", "rtx-3090" }, { "v5e", "tpu-v5e" },    { "v5p", "tpu-v5p" },
+    { "v100-16", "v100" },   { "a100-80", "a100" },  { "a100-sxm", "a100" },
+    { "h100-80", "h100" },   { "h100-sxm", "h100" }, { "4090", "rtx-4090" },
+    { "3090", "rtx-3090" },  { "v5e", "tpu-v5e" },   { "v5p", "tpu-v5p" },
     { "trn2", "trainium2" },
 };
 

@@ -64,7 +64,8 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
     bool kernels = knows_kernels(problem->machine);
     for (int d = 0; d < n; d++) {
         struct kernel_place at = { hypar_machine_device(problem->machine, d),
-                                   problem->options->precision, hp_framework(problem), NULL, HYPAR_ATTENTION_FUSED };
+                                   problem->options->precision, hp_framework(problem), NULL,
+                                   HYPAR_ATTENTION_FUSED };
         if (d > 0 && at.device == hypar_machine_device(problem->machine, d - 1)) {
             speed[d] = speed[d - 1];
             continue;

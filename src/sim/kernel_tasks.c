@@ -143,8 +143,8 @@ struct kernel_run {
     int body;
     int *place; /* hp_place_index() */
     int n_places;
-    struct kernel *kernel; /* by task */
-    double *seconds;       /* by task, without the last kernel */
+    struct kernel *kernel;      /* by task */
+    double *seconds;            /* by task, without the last kernel */
     struct work_energy *energy; /* likewise */
 };
 

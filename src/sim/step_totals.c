@@ -16,8 +16,8 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
     sum->dram_j += times * e->dram_j;
 }
 
-/* The energy of a pass: every part; a part that equals the part before takes as much. Parts whose
- * energy is counted by kernel are left out. */
+/* The energy of a pass: every part; a part that equals the part before takes as much. Parts
+ * whose energy is counted by kernel are left out. */
 static void add_pass(struct adding *a, int b, int op_pass, double times)
 {
     const struct lowering *s = a->timing->lowering;

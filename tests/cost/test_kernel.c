@@ -98,8 +98,10 @@ static void nothing_measured_is_the_roofline(void **state)
         hp_whole_ranges(nest, range);
         for (int p = 0; p < nest->n_passes; p++)
             sum_s += hp_pass_seconds(nest, p, range, all_operands, &plain, HYPAR_FP32, NULL);
-        struct kernel_place none = { &device, HYPAR_FP32, HYPAR_KERNELS_NONE, NULL, HYPAR_ATTENTION_FUSED };
-        struct kernel_place unknown = { &plain, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL, HYPAR_ATTENTION_FUSED };
+        struct kernel_place none = { &device, HYPAR_FP32, HYPAR_KERNELS_NONE, NULL,
+                                     HYPAR_ATTENTION_FUSED };
+        struct kernel_place unknown = { &plain, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                                        HYPAR_ATTENTION_FUSED };
         uint32_t passes = all_passes(nest);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &none), sum_s);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &unknown), sum_s);
@@ -119,7 +121,8 @@ static void products_run_at_the_rate_of_their_shape(void **state)
     struct kernel_pass pass = { .bytes = bytes };
     double share = 0.8 / (1 + 10. / 9 + 3 * (1. / 6 + 1. / 7));
     hp_whole_ranges(last_nest(graph), range);
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL, HYPAR_ATTENTION_FUSED };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
     assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (2e12 * share));
     at.precision = HYPAR_BF16;
@@ -141,7 +144,8 @@ static void a_kernel_touches_a_tensor_once(void **state)
     struct range range[MAX_AXES];
     hp_whole_ranges(last_nest(graph), range);
     for (int f = 0; f < 2; f++) {
-        struct kernel_place at = { &device, HYPAR_FP32, (enum hypar_kernel_mode)f, NULL, HYPAR_ATTENTION_FUSED };
+        struct kernel_place at = { &device, HYPAR_FP32, (enum hypar_kernel_mode)f, NULL,
+                                   HYPAR_ATTENTION_FUSED };
         assert_close(hp_op_seconds(last_nest(graph), 3, range, all_operands, &at),
                      1e-6 + 4. * (2 * 84 + 2 * 12 + 2 * 7) / (1e9 * 0.25));
     }
@@ -155,7 +159,8 @@ static void columns_go_by_elements(void **state)
 {
     (void)state;
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL, HYPAR_ATTENTION_FUSED };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     struct range range[MAX_AXES];
     struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
     hp_whole_ranges(last_nest(graph), range);
@@ -181,7 +186,8 @@ static void vectors_have_a_rate(void **state)
         double operations[2];
     } cases[] = { { OP_GELU, { 8, 12 } }, { OP_DROPOUT, { 11, 3 } } };
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL, HYPAR_ATTENTION_FUSED };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     device.kernels.vector_op_per_s = 1e6;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph = graph_of(cases[i].kind, "n c");
@@ -209,7 +215,8 @@ static void losses_are_two_kernels(void **state)
     double bytes = 4. * (2 * (double)hp_box_elements(&box) + 1);
     for (int f = 0; f < 2; f++) {
         enum hypar_kernel_mode framework = f ? HYPAR_KERNELS_EAGER : HYPAR_KERNELS_COMPILED;
-        struct kernel_place at = { &device, HYPAR_FP32, framework, NULL, HYPAR_ATTENTION_FUSED };
+        struct kernel_place at = { &device, HYPAR_FP32, framework, NULL,
+                                   HYPAR_ATTENTION_FUSED };
         assert_close(hp_op_seconds(nest, 1, range, all_operands, &at),
                      (1 + f) * (1e-6 + bytes / (1e9 * 0.25)));
     }
@@ -260,7 +267,8 @@ static void causal_attention_computes_what_is_seen(void **state)
     struct hypar_device device = measured_device();
     device.kernels.attention_efficiency = 1;
     device.kernels.attention_keys = 192;
-    struct kernel_place at = { &device, HYPAR_FP64, HYPAR_KERNELS_EAGER, NULL, HYPAR_ATTENTION_FUSED };
+    struct kernel_place at = { &device, HYPAR_FP64, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     int q = hp_nest_axis(nest, 'q'), s = hp_nest_axis(nest, 's');
     double bytes[MAX_OPERANDS];
     struct kernel_pass pass = { .bytes = bytes };
@@ -330,7 +338,7 @@ static void attention_has_a_rate_of_its_own(void **state)
         struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
                                    cases[i].kernel };
         double bytes[MAX_OPERANDS], half_s[2] = { 0, 0 }, t = (double)cases[i].tokens,
-               d = (double)cases[i].width;
+                                    d = (double)cases[i].width;
         struct kernel_pass pass = { .bytes = bytes };
         struct range range[MAX_AXES];
         hp_whole_ranges(nest, range);
@@ -348,8 +356,8 @@ static void attention_has_a_rate_of_its_own(void **state)
     }
 }
 
-/* 6 x 9 x 7 multiply-adds of 5 pJ an operation, and 4 bytes of each of 6 x 9 + 9 x 7 + 7 + 6 x 7
- * elements of 8 pJ: at a limit 10 W above what is taken idle, or without one. */
+/* 6 x 9 x 7 multiply-adds of 5 pJ an operation, and 4 bytes of each of 6 x 9 + 9 x 7 + 7 + 6 x
+ * 7 elements of 8 pJ: at a limit 10 W above what is taken idle, or without one. */
 static void a_kernel_keeps_to_the_power_limit(void **state)
 {
     (void)state;
@@ -366,7 +374,8 @@ static void a_kernel_keeps_to_the_power_limit(void **state)
     device.dram_access_j = 32;
     device.idle_w = 4;
     double joules = 2. * 6 * 9 * 7 * 5 + nest->pass[0].other * 3 +
-                    4. * (6 * 9 + 9 * 7 + 7 + 6 * 7) * 8, before = INFINITY;
+                    4. * (6 * 9 + 9 * 7 + 7 + 6 * 7) * 8,
+           before = INFINITY;
     assert_close(hp_op_seconds(nest, 1, range, all_operands, &at), free_s); /* no limit */
     for (double limit_w = 5; limit_w < 1e12; limit_w *= 3) {
         device.power_limit_w = limit_w;

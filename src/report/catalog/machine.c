@@ -215,9 +215,10 @@ static void calibration(FILE *to, struct arena *arena, const struct hypar_device
     if (!c || c->rows == 0)
         fputs("Not calibrated: expect +-50 %.\n", to);
     else
-        hp_put_line(to, "Calibrated on %d rows (%s): measured steps were %.1f %% %s, spread %.1f %%.",
-                    c->rows, hp_shown(arena, c->on), 100 * fabs(expm1(c->bias)),
-                    c->bias < 0 ? "shorter" : "longer", 100 * expm1(c->spread));
+        hp_put_line(
+            to, "Calibrated on %d rows (%s): measured steps were %.1f %% %s, spread %.1f %%.",
+            c->rows, hp_shown(arena, c->on), 100 * fabs(expm1(c->bias)),
+            c->bias < 0 ? "shorter" : "longer", 100 * expm1(c->spread));
 }
 
 /* Every figure of a device that can be set, and its source. */

@@ -137,7 +137,8 @@ static double sample_seconds(const struct problem *problem, int i, bool again)
 {
     const struct op *op = &problem->graph->ops[i];
     struct kernel_place at = { hypar_machine_device(problem->machine, 0),
-                               problem->options->precision, hp_framework(problem), NULL, HYPAR_ATTENTION_FUSED };
+                               problem->options->precision, hp_framework(problem), NULL,
+                               HYPAR_ATTENTION_FUSED };
     uint32_t done = hp_done_passes(problem->graph, op), forward = 0;
     struct range range[MAX_AXES];
     int sample = hp_sample_axis(op->nest);
