@@ -336,7 +336,12 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
     return strcmp(a->name, b->name) == 0 && a->fp64_op_per_s == b->fp64_op_per_s &&
            a->fp32_op_per_s == b->fp32_op_per_s && a->tf32_op_per_s == b->tf32_op_per_s &&
            a->fp16_op_per_s == b->fp16_op_per_s && a->bf16_op_per_s == b->bf16_op_per_s &&
-           a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
+           a->fp8_op_per_s == b->fp8_op_per_s && a->power_limit_w == b->power_limit_w &&
+           a->busy_w == b->busy_w && a->fp64_op_j == b->fp64_op_j &&
+           a->fp32_op_j == b->fp32_op_j && a->tf32_op_j == b->tf32_op_j &&
+           a->bf16_op_j == b->bf16_op_j && a->fp8_op_j == b->fp8_op_j &&
+           a->vector_op_j == b->vector_op_j && a->efficiency == b->efficiency &&
+           a->memory_bytes == b->memory_bytes &&
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
            a->dram_access_j == b->dram_access_j && a->idle_w == b->idle_w &&

@@ -45,8 +45,10 @@ void hp_task_costs_end(struct task_costs *a)
 
 struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
 {
-    return (struct kernel_place){ hypar_machine_device(a->machine, device), a->precision,
-                                  a->settings.framework, a->settings.profile };
+    return (struct kernel_place){ .device = hypar_machine_device(a->machine, device),
+                                  .precision = a->precision,
+                                  .framework = a->settings.framework,
+                                  .profile = a->settings.profile };
 }
 
 /* Does part `part` do the same as the part before, on an equal device? Most parts do. */
@@ -58,6 +60,12 @@ static bool as_before(const struct task_costs *a, const struct op_parts *l, int 
            hypar_machine_device(a->machine, l->device[part - 1]) ==
                hypar_machine_device(a->machine, l->device[part]) &&
            hp_same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
+}
+
+bool hp_energy_by_kernel(const struct task_costs *a, int device)
+{
+    return a->runs_kernels[device] &&
+           hypar_machine_device(a->machine, device)->power_limit_w > 0;
 }
 
 /* The time of a part by itself; within a kernel only a lower bound: its arithmetic. */

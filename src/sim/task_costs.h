@@ -116,6 +116,10 @@ ticks hp_squares_time(const struct task_costs *costs, int device, double element
 /* Where the passes of a device are run. */
 struct kernel_place hp_kernel_place(const struct task_costs *costs, int device);
 
+/* Is the energy of a device that of its kernels, which the power limit bounds, rather than that
+ * of each pass by itself? */
+bool hp_energy_by_kernel(const struct task_costs *costs, int device);
+
 /* The kernel passes of each part, for devices that run kernels. */
 const struct kernel_pass *const *hp_kernel_passes(struct task_costs *costs, int pass,
                                                   const struct op_parts *parts);
