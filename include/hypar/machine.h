@@ -53,6 +53,7 @@ struct hypar_kernel_figures {
     /* of every comm in which the device takes part: a time besides its messages, and the rate
      * at which it reads data to send and writes received data */
     double comm_latency_s, copy_bytes_per_s;
+    double jitter; /* standard deviation of the times of such devices, relative to the mean */
 };
 
 /* The figures of one device. Energies are those of one 32-bit operation or access, and those of

@@ -97,6 +97,30 @@ static void add_run(struct hypar_machine *machine, const struct part *part)
         machine->runs[machine->n_runs++] = run;
 }
 
+/* What all nodes share is the same in all parts; rails need a card at each device. */
+static enum hypar_status check_fabric(const struct hypar_machine *machine,
+                                      struct hypar_error *err)
+{
+    static const enum option shared[] = { OPTION_RAILS, OPTION_LEAF, OPTION_OVERSUBSCRIPTION };
+    const struct part *first = machine->parts;
+    if (first->topology->scope != SCOPE_CLUSTER)
+        return HYPAR_OK;
+    for (int p = 0; p < machine->n_parts; p++) {
+        const struct part *part = &machine->parts[p];
+        for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+            if (part->value[shared[i]] != first->value[shared[i]])
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s differs between nodes, expected one value for all",
+                               hp_machine_options[shared[i]].text.name);
+        if (part->value[OPTION_RAILS] > 0 &&
+            (part->value[OPTION_NICS] != part->dim[1] || part->dim[1] != first->dim[1]))
+            return hp_fail(err, HYPAR_INVALID,
+                           "rails with %g cards a node, expected one for each of its %d devices",
+                           part->value[OPTION_NICS], first->dim[1]);
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error *err)
 {
     struct arena *arena = &machine->arena;
@@ -108,6 +132,7 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
         keep_texts(arena, part);
         add_run(machine, part);
     }
+    TRY(check_fabric(machine, err));
     number_nodes(machine);
     TRY(count_nodes(machine, err));
     for (int p = 0; p < machine->n_parts; p++) {

@@ -113,6 +113,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "comm_latency_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COPY] = { { "copy-bandwidth", "2TB/s", "of a device's own copies of what a comm moves (0: not counted)" },
         "copy_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 0, 1e18, false },
+    [OPTION_JITTER] = { { "jitter", "3%", "devices differ by so much in speed; the slowest of all decides" },
+        "jitter", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
     [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
         "bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_SIMPLE, 1, 1e18, false },
     [OPTION_INTRA] = { { "intra", "450GB/s", "cluster: of each device into its node's switch" },
@@ -137,6 +139,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "sharp", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
     [OPTION_NCCL] = { { "nccl", "on", "cluster: collectives by NCCL's algorithms alone" },
         "nccl", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_RAILS] = { { "rails", "on", "cluster: card i of every node is at its device i, on switch i" },
+        "rails", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_LEAF] = { { "leaf", "16", "cluster: nodes of a leaf switch (0: one switch for all nodes)" },
+        "leaf", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, MACHINE_MAX_DEVICES, true },
+    [OPTION_OVERSUBSCRIPTION] = { { "oversubscription", "2", "cluster: the bandwidth into a leaf switch over that above it" },
+        "oversubscription", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1, 1e6, false },
     [OPTION_ENERGY] = { { "energy", "8pJ", "of each bit on each link" },
         "energy_j_per_bit", HYPAR_UNIT_JOULES, SCOPE_LINK, 0, 1, false },
 };
@@ -229,6 +237,7 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_COMPILED_LAUNCH] = FIGURE(kernels.compiled_launch_s),
     [OPTION_COMM_LATENCY] = FIGURE(kernels.comm_latency_s),
     [OPTION_COPY] = FIGURE(kernels.copy_bytes_per_s),
+    [OPTION_JITTER] = FIGURE(kernels.jitter),
 };
 #undef FIGURE
 /* clang-format on */
@@ -240,11 +249,13 @@ static double *device_figure(struct hypar_device *device, enum option option)
     return at ? (void *)((char *)device + at - 1) : NULL;
 }
 
-/* As vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
+/* Rails need a card for each device. Else as vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
  * node. */
 static double default_nics(const struct part *part)
 {
     int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;
+    if (part->value[OPTION_RAILS] > 0)
+        return per_node;
     return share > 0 ? (per_node + share - 1) / share : 1;
 }
 
@@ -297,8 +308,6 @@ double hp_option_default(const struct part *part, enum option option)
                    : or_from_fp32(part, *figure, 1);
     case OPTION_MEMORY:
         return device.memory_bytes > 0 ? (double)device.memory_bytes : NAN;
-    case OPTION_USABLE: /* all of another memory */
-        return isnan(part->value[OPTION_MEMORY]) ? *figure : 0;
     case OPTION_BANDWIDTH:
         return type->link_bytes_per_s;
     case OPTION_INTRA:
@@ -320,7 +329,11 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_NVLS:
     case OPTION_SHARP:
     case OPTION_NCCL:
+    case OPTION_RAILS:
+    case OPTION_LEAF:
         return 0;
+    case OPTION_OVERSUBSCRIPTION:
+        return 1;
     case OPTION_ENERGY:
         return type->energy_j_per_bit;
     default:
@@ -340,6 +353,11 @@ bool hp_option_read(enum option option, const char *text, double *value)
     bool on = strcmp(text, "on") == 0;
     if (hp_is_switch(&hp_machine_options[option]) && (on || strcmp(text, "off") == 0)) {
         *value = on;
+        return true;
+    }
+    size_t n = hp_number_read(text, value);
+    if (n > 0 && strcmp(text + n, "%") == 0 && unit == HYPAR_UNIT_COUNT) {
+        *value /= 100;
         return true;
     }
     return !hypar_lacks_unit(text, unit) && hypar_parse_quantity(text, unit, value);
@@ -394,9 +412,10 @@ double hp_device_get(const struct hypar_device *device, enum option option)
 
 void hp_device_set(struct hypar_device *device, enum option option, double value)
 {
-    if (option == OPTION_MEMORY)
+    if (option == OPTION_MEMORY) {
+        device->usable_bytes = value == (double)device->memory_bytes ? device->usable_bytes : 0;
         device->memory_bytes = (int64_t)value;
-    else
+    } else
         *device_figure(device, option) = value;
 }
 
@@ -407,6 +426,9 @@ struct hypar_device hp_part_device(const struct part *part)
     for (int o = 0; o < OPTION_COUNT; o++)
         if (device_figure(&device, (enum option)o))
             *device_figure(&device, (enum option)o) = part->value[o];
+    const struct hypar_device *type = &part->type.device;
+    if (device.memory_bytes != type->memory_bytes && device.usable_bytes == type->usable_bytes)
+        device.usable_bytes = 0; /* all of another memory */
     return device;
 }
 

@@ -50,6 +50,8 @@ static const struct {
       "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,fp16=4TFLOP/s,"
       "tf32=5TFLOP/s,memory-bandwidth=100GB/s,"
       "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
+    { "ring:8,usable-memory=15GB,context-memory=400MB,workspace-memory=8MB", NULL },
+    { "ring:8,device=h100,memory=80GB", "ring:8,device=h100" },
     { "cluster:32x8,device=h100,node17.peak=0.8x", NULL },
     { "cluster:32x8,node17.peak=0.8x,node17-18.inter=25GB/s",
       "cluster:32x8,node17.peak=0.8x,node17.inter=2x,node18.inter=2x" },
@@ -63,6 +65,11 @@ static const struct {
     { "cluster:2x8,device=a100+cluster:2x8,device=h100,node1.fp32=0.7x,node0.idle-power=9W",
       "cluster:2x8,device=a100+cluster:2x8,device=h100,idle-power=9W,node1.fp32=0.7x,"
       "node1.idle-power=130W" },
+    { "cluster:4x8,jitter=3%,nics=8,nvls=on,sharp=on,nccl=on,rails=on,leaf=2,"
+      "oversubscription=1.5",
+      "cluster:4x8,jitter=0.03,rails=on,nvls=on,sharp=on,nccl=on,leaf=2,"
+      "oversubscription=1.5" },
+    { "cluster:4x8,nvls=off,leaf=0", "cluster:4x8" },
     { "ring:4,fp8=2TFLOP/s,power-limit=300W,busy-power=90W,fp64-energy=9pJ,fp32-energy=8pJ,"
       "tf32-energy=2pJ,bf16-energy=1pJ,fp8-energy=0.5pJ,vector-energy=20pJ,column-sums=1450,"
       "attention-efficiency=1.25,attention-backward=1,attention-width=64,attention-keys=200,"
