@@ -55,7 +55,7 @@ static enum hypar_status read_row(struct part *part, const struct json *at,
     part->row = row;
     for (int o = 0; o < OPTION_COUNT; o++)
         if (!file.known && isnan(file.value[o]))
-            part->left_out |= UINT64_C(1) << o;
+            part->left_out |= (option_set)1 << o;
     return HYPAR_OK;
 }
 

@@ -172,7 +172,7 @@ static enum hypar_status set_network(struct listed_machine *l, const double valu
         }
         for (int r = 0; r < l->n_runs; r++) {
             hp_device_set(&l->runs[r].device, (enum option)o, value[o]);
-            l->runs[r].assumed &= ~(UINT64_C(1) << o);
+            l->runs[r].assumed &= ~((option_set)1 << o);
         }
     }
     return HYPAR_OK;

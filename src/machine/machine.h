@@ -98,7 +98,9 @@ enum option {
     OPTION_COUNT
 };
 
-_Static_assert(OPTION_COUNT <= 64, "sets of options are bits of a uint64_t");
+/* A set of options, by bit. */
+__extension__ typedef unsigned __int128 option_set;
+_Static_assert(OPTION_COUNT <= 8 * sizeof(option_set), "every option has a bit");
 
 /* The parts to which an option applies. */
 enum {
@@ -147,7 +149,7 @@ struct part {
     const char *path;  /* of this file; or NULL */
     /* Bits of options: figures of a device unknown to the table that nobody gave; and those
      * that its file left out. */
-    uint64_t assumed, left_out;
+    option_set assumed, left_out;
     struct node_figures *nodes; /* while the machine is read */
     int n_nodes, node_capacity;
     bool continued; /* its nodes follow those of the part before, in one cluster as written */
@@ -160,7 +162,7 @@ struct device_run {
     int first;
     struct hypar_device device;
     const char *source; /* where its figures come from, if not from the table; or NULL */
-    uint64_t assumed;   /* as in a part */
+    option_set assumed;   /* as in a part */
 };
 
 /* What is known of all routes in advance. */

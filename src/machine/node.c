@@ -118,7 +118,7 @@ static enum hypar_status set_figures(struct part *run, const struct part *cluste
                                hp_machine_options[o].text.name);
             set[o] = true;
             run->value[o] = isnan(times) ? figures->value[o] : times * cluster->value[o];
-            run->assumed &= ~(UINT64_C(1) << o);
+            run->assumed &= ~((option_set)1 << o);
             TRY(hp_option_check(run, (enum option)o, run->value[o], err));
             run->own |= run->value[o] != cluster->value[o];
         }

@@ -392,7 +392,7 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
                            part->type.device.name);
         part->value[o] = defaults[o];
         if (part->row ? part->left_out >> o & 1 : !part->known)
-            part->assumed |= UINT64_C(1) << o;
+            part->assumed |= (option_set)1 << o;
     }
     double limit_w = part->value[OPTION_POWER_LIMIT],
            least_w = fmax(part->value[OPTION_IDLE], part->value[OPTION_BUSY]);

@@ -39,7 +39,7 @@ static const struct device_run *run_of(const struct hypar_machine *m, int device
 }
 
 /* "~" marks an assumed figure. */
-static const char *mark(uint64_t assumed, enum option option)
+static const char *mark(option_set assumed, enum option option)
 {
     return assumed >> option & 1 ? "~" : "";
 }
@@ -134,7 +134,7 @@ static void level_rows(struct table_writer *table, const struct hypar_machine *m
     hp_table_begin(table, "levels");
     for (int l = 0; l < n; l++) {
         /* in a machine without parts, links have their own figures */
-        uint64_t assumed = m->n_parts ? m->runs[0].assumed : 0;
+        option_set assumed = m->n_parts ? m->runs[0].assumed : 0;
         struct level_row row = { .of = level[l], .about = mark(assumed, OPTION_LATENCY) };
         snprintf(row.name, sizeof row.name, "H%d", l + 1);
         hp_table_row(table, &row);
@@ -188,7 +188,7 @@ static void begin_figures(struct figures *f, FILE *to, struct arena *arena, cons
 
 /* Add a figure: "*" marks one that is not as usual, "~" one that is assumed. */
 static void add_figure(struct figures *f, enum option option, const char *value, bool differs,
-                       uint64_t assumed)
+                       option_set assumed)
 {
     const struct option_row *row = &hp_machine_options[option];
     f->given |= differs;
@@ -407,7 +407,7 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
 }
 
 /* "~989 T": a peak, and whether it is assumed. */
-static char *peak_text(struct arena *arena, uint64_t assumed, enum option option, double peak)
+static char *peak_text(struct arena *arena, option_set assumed, enum option option, double peak)
 {
     return hp_arena_printf(arena, "%s%s", mark(assumed, option), hp_metric(arena, peak));
 }
@@ -419,7 +419,7 @@ static void run_rows(FILE *to, struct arena *arena, const struct hypar_machine *
     hp_table_begin(&table, NULL);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         const struct hypar_device *d = hypar_machine_device(m, i);
-        uint64_t assumed = run_of(m, i)->assumed;
+        option_set assumed = run_of(m, i)->assumed;
         hp_table_row(&table,
                      (const char *[]){
                          hp_arena_printf(arena, "%d x %s", run_of_devices(m, i), d->name),
