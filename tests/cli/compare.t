@@ -141,20 +141,20 @@ $ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9-]*\)".*/\1/p' | grep -v
 Where devices differ the fullest is the one that needs the largest share of what it has, in the columns of plan as here.
 $ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'
 > level   ways    hypar       dp       mp      owt
-> state          244 MB   489 MB  8.53 MB   246 MB
-> memory         305 MB   492 MB  87.2 MB   298 MB
+> state          244 MB   489 MB   236 MB   246 MB
+> memory        2.04 GB   492 MB  1.51 GB  2.03 GB
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --csv - | cut -d, -f1,5
 > planner,peak_memory_bytes
-> hypar,305441508
+> hypar,2037452386
 > dp,492049476
-> mp,87152100
-> owt,298013860
-$ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 500MB --csv - | cut -d, -f1,5,8
+> mp,1513213103
+> owt,2029727632
+$ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 2GB --csv - | cut -d, -f1,5,8
 > planner,peak_memory_bytes,fits
-> hypar,305441508,1
-> dp,540690756,0
-> mp,330211428,1
-> owt,298013860,1
+> hypar,2037452386,0
+> dp,1732111604,1
+> mp,1513213103,1
+> owt,2029727632,0
 
 Plans are compared without a search, and beside what planners find.
 $ cd $TMP && for p in dp owt pipedream; do hypar plan alexnet --on cluster:2x2,device=p100 --planner $p -q -o $p.json; done; hypar plan alexnet --on cluster:2x2,device=p100 --planner dp --no-overlap -q -o alone.json
@@ -162,30 +162,30 @@ $ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
 > alexnet, batch 32, on 4 devices
 >
 > plan               step   over dp      sent   memory   energy
-> dp.json         23.7 ms    1.00 x   1.47 GB   515 MB   1.86 J
-> owt.json        6.87 ms*   3.45 x*  72.6 MB*  163 MB*   1.4 J*
-> pipedream.json  10.7 ms    2.22 x   31.7 MB   496 MB   1.38 J   updates are
+> dp.json           22 ms    1.00 x   1.47 GB   515 MB   1.86 J
+> owt.json        6.86 ms*   3.21 x*  72.6 MB*  163 MB*   1.4 J*
+> pipedream.json  10.7 ms    2.06 x   31.7 MB   496 MB   1.38 J   updates are
 >                                                                 delayed
-> alone.json      30.7 ms    0.77 x   1.47 GB   515 MB   1.86 J   --no-overlap
+> alone.json      27.7 ms    0.79 x   1.47 GB   515 MB   1.86 J   --no-overlap
 > * the best of its column
 >
-> The fastest whose updates are not delayed is owt.json: 6.87 ms a step, 4.65 k
-> samples/s, 47.0 % of peak.
+> The fastest whose updates are not delayed is owt.json: 6.86 ms a step, 4.67 k
+> samples/s, 47.2 % of peak.
 > Where updates are delayed, a replica takes whole minibatches, of a batch each,
 > and the next begin before the last has updated the weights. The others divide
 > one batch over all devices and wait for its update: not the same training, so
 > steps of the two are not alike.
 $ cd $TMP && hypar compare owt.json --planner dp,mp --csv - | cut -d, -f1,2,8
 > plan,step_s,fits
-> "owt.json",0.006874485584,1
-> dp,0.023695179107,1
-> mp,0.015054970034,1
+> "owt.json",0.006857387872,1
+> dp,0.021982579561,1
+> mp,0.014586165403,1
 $ cd $TMP && hypar compare alone.json --planner dp --json | grep -o -e '"plan\(ner\)*":[^,]*' -e '"step_s[^,]*' -e '"search"'
 > "step_s": 0.0066236054290418605
 > "plan": "alone.json"
-> "step_s": 0.030690418738
+> "step_s": 0.027731913598
 > "planner": "dp"
-> "step_s": 0.030690418738
+> "step_s": 0.027731913598
 > "search"
 
 They are plans for the same.
@@ -204,17 +204,17 @@ $ cd $TMP && hypar compare dp.json owt.json --memory 100MB
 > alexnet, batch 32, on 4 devices
 >
 > plan         step  over dp     sent  memory  energy
-> dp.json   23.7 ms   1.00 x  1.47 GB  515 MB  1.86 J  does not fit
-> owt.json  6.87 ms   3.45 x  72.6 MB  163 MB   1.4 J  does not fit
+> dp.json     22 ms   1.00 x  1.47 GB  515 MB  1.86 J  does not fit
+> owt.json  6.86 ms   3.21 x  72.6 MB  163 MB   1.4 J  does not fit
 >
 > No plan fits.
 >
 > The step of dp.json, if this alone were as in owt.json:
 > difference                                step   change  memory
-> splits and devices of all 7 operators  6.87 ms*   -71 %  163 MB
-> fc1: n=4 -> k=4                        13.3 ms    -44 %  288 MB
-> fc2: n=4 -> k=4                        18.8 ms    -21 %  414 MB
-> fc3: n=4 -> k=4                        22.6 ms   -4.6 %  490 MB
+> splits and devices of all 7 operators  6.86 ms*   -69 %  163 MB
+> fc1: n=4 -> k=4                        13.3 ms    -39 %  288 MB
+> fc2: n=4 -> k=4                        17.1 ms    -22 %  414 MB
+> fc3: n=4 -> k=4                        20.9 ms   -5.0 %  490 MB
 > * the fastest
 > hypar: none of these plans for alexnet fits
 ? 1
