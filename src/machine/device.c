@@ -18,11 +18,11 @@
  * pJ/bit and HBM2 3.92 pJ/bit (O'Connor et al., MICRO 2017); later kinds counted as these.
  *
  * Collectives of a100: latencies fitted to all-reduces of NCCL among 2, 4 and 8 of them, 1 MiB
- * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there. Copies
- * run at the bandwidth of memory, which explains the rest of the measured times. On h100 rings
- * have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96, and 46 to
- * 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290). Switches that
- * sum are not counted unless `nvls` says so. */
+ * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there.
+ * Copies run at the bandwidth of memory, which explains the rest of the measured times. On h100
+ * rings have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96,
+ * and 46 to 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290).
+ * Switches that sum are not counted unless `nvls` says so. */
 #define HOROWITZ 0.9e-12, 3.7e-12, 5e-12
 #define DDR      640e-12
 #define GDDR     (32 * 14e-12)
@@ -49,7 +49,7 @@
 #define CUDA_9(gib) SEEN(gib), .context_bytes = 550e6, .workspace_bytes = 33554432
 
 /* The device's side of collectives, and the links' with one card for each device. */
-#define NCCL(memory) .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
+#define NCCL(memory)  .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
 #define NVLINK(share) .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
 /* Kernels of a100: one guess by hand, kept when eight published steps of Megatron-LM came
  * within 8 %, 1.7B to 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti
