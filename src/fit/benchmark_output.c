@@ -1,6 +1,7 @@
-/* Reading what nccl-tests and the OSU micro-benchmarks print. Lines of words: those that begin with
- * '#' tell what was run and name the columns, those that begin with a number are measurements, any
- * other line (of a launcher, of a queue) is passed over. */
+/* Reading what nccl-tests and the OSU micro-benchmarks print. Lines of words: those that begin
+ * with
+ * '#' tell what was run and name the columns, those that begin with a number are measurements,
+ * any other line (of a launcher, of a queue) is passed over. */
 #include "fit/benchmark_output.h"
 
 #include <ctype.h>
@@ -15,9 +16,9 @@ enum { MAX_WORDS = 64, WORD_BYTES = 64, MAX_HOSTS = 1 << 12, OSU_WINDOW = 64 };
 struct test_row {
     const char *name, *collective;
     enum {
-        OF_ALL, /* the size is that of the whole data, or of a message */
-        OF_EACH, /* ... of a device's share of it */
-        OF_DEVICE, /* ... of all messages of a device */
+        OF_ALL,     /* the size is that of the whole data, or of a message */
+        OF_EACH,    /* ... of a device's share of it */
+        OF_DEVICE,  /* ... of all messages of a device */
         PER_SECOND, /* MB/s of a window of messages */
     } size;
     int devices; /* 0: any number */
@@ -127,7 +128,8 @@ static bool read_int(const struct words *words, int at, int *out)
     return true;
 }
 
-/* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA H100": the host counts. */
+/* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA H100": the host counts.
+ */
 static void add_rank(struct output *o, const struct words *words)
 {
     int on = find_word(words, "on", 0), h = 0;
@@ -175,7 +177,8 @@ static enum hypar_status count_devices(const struct output *o, int *out)
     if (*out > 0 && (o->ranks || !o->machine || o->test->devices))
         return HYPAR_OK;
     if (!o->machine)
-        return fail(o, "the output does not tell how many devices took part: give --on MACHINE");
+        return fail(o,
+                    "the output does not tell how many devices took part: give --on MACHINE");
     TRY(hypar_machine_read(&machine, o->machine, o->err));
     *out = hypar_machine_device_count(machine);
     hypar_machine_free(machine);
@@ -222,8 +225,9 @@ static enum hypar_status read_numbers(struct output *o, const struct words *word
                               : "no name of a test, expected a line with one such as "
                                 "all_reduce_perf before the rows");
     if (!o->test->collective)
-        return fail(o, "a test that measures no single collective, expected osu_latency, osu_bw or "
-                       "a collective");
+        return fail(
+            o, "a test that measures no single collective, expected osu_latency, osu_bw or "
+               "a collective");
     if (o->value_at < 1 || o->value_at >= words->n)
         return fail(o, "a row without a time");
     const char *text = words->at[o->value_at];

@@ -99,11 +99,12 @@ static void doubt_pairs(struct hypar_fit *fit, const struct influences *influenc
                 kl += x * y;
             }
             if (kl * kl > alike * alike * kk * ll && kk > 0 && ll > 0)
-                doubt(fit, hp_arena_printf(&fit->arena,
-                                           "these rows hardly tell %s from %s: they feel both in "
-                                           "one proportion, so that one may stand for the other",
-                                           fit->constant[influences->constant[l]].name,
-                                           fit->constant[influences->constant[k]].name));
+                doubt(fit,
+                      hp_arena_printf(&fit->arena,
+                                      "these rows hardly tell %s from %s: they feel both in "
+                                      "one proportion, so that one may stand for the other",
+                                      fit->constant[influences->constant[l]].name,
+                                      fit->constant[influences->constant[k]].name));
         }
 }
 

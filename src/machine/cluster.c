@@ -2,14 +2,14 @@
  * switch between the nodes. Switches are non-blocking. Joined clusters share the switch between
  * nodes, so a machine can have different nodes. `local` is one such node.
  *
- * With rails, a card is at its device, and the cards of number i of all nodes are on switch i: who
- * sends to another number passes the message to the device of that number in its own node first.
- * With leaf switches, each serves some nodes (of one rail), and has one link to the switch above,
- * as wide as the cards below it together, divided by the oversubscription.
+ * With rails, a card is at its device, and the cards of number i of all nodes are on switch i:
+ * who sends to another number passes the message to the device of that number in its own node
+ * first. With leaf switches, each serves some nodes (of one rail), and has one link to the
+ * switch above, as wide as the cards below it together, divided by the oversubscription.
  *
- * Nodes: devices, one switch for each node, the switches between the nodes (if there are several:
- * one, or one for each rail), the leaf switches. Links: one for each device, then one for each
- * network card, then one for each leaf switch. */
+ * Nodes: devices, one switch for each node, the switches between the nodes (if there are
+ * several: one, or one for each rail), the leaf switches. Links: one for each device, then one
+ * for each network card, then one for each leaf switch. */
 #include "machine/topology.h"
 
 #include <math.h>
@@ -144,7 +144,8 @@ static struct hypar_link uplink(const struct hypar_machine *machine,
     return (struct hypar_link){
         .from = core + fabric->rails + number,
         .to = core + number % fabric->rails,
-        .bytes_per_s = below * hp_part_card_bytes_per_s(part) / part->value[OPTION_OVERSUBSCRIPTION],
+        .bytes_per_s =
+            below * hp_part_card_bytes_per_s(part) / part->value[OPTION_OVERSUBSCRIPTION],
         .latency_s = part->value[OPTION_INTER_LATENCY],
         .energy_j_per_bit = part->value[OPTION_ENERGY],
     };
@@ -154,8 +155,9 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
 {
     if (index >= machine->n_devices) {
         struct fabric fabric = fabric_of(machine);
-        return index >= fabric.first_uplink ? uplink(machine, &fabric, index - fabric.first_uplink)
-                                            : card_link(machine, index);
+        return index >= fabric.first_uplink
+                   ? uplink(machine, &fabric, index - fabric.first_uplink)
+                   : card_link(machine, index);
     }
     struct seat seat = seat_of(machine, index);
     return (struct hypar_link){
@@ -242,12 +244,13 @@ static double level_bytes_per_s(const struct hypar_machine *machine, int parent,
     struct fabric fabric = fabric_of(machine);
     int end = machine->n_parts > 1 ? machine->n_devices : 1;
     for (int first = 0; first < end; first += parent) {
-        int node = seat_of(machine, first).node, last = seat_of(machine, first + parent - 1).node;
+        int node = seat_of(machine, first).node,
+            last = seat_of(machine, first + parent - 1).node;
         bool within_leaf =
             fabric.leaves == 0 || node / fabric.leaf_nodes == last / fabric.leaf_nodes;
         for (int g = 0; g < parent && first + g < end; g += size)
-            least = fmin(least, group_bytes_per_s(machine, first + g, size, last == node,
-                                                  within_leaf));
+            least = fmin(
+                least, group_bytes_per_s(machine, first + g, size, last == node, within_leaf));
     }
     return least;
 }

@@ -114,9 +114,10 @@ static enum hypar_status check_fabric(const struct hypar_machine *machine,
                                hp_machine_options[shared[i]].text.name);
         if (part->value[OPTION_RAILS] > 0 &&
             (part->value[OPTION_NICS] != part->dim[1] || part->dim[1] != first->dim[1]))
-            return hp_fail(err, HYPAR_INVALID,
-                           "rails with %g cards a node, expected one for each of its %d devices",
-                           part->value[OPTION_NICS], first->dim[1]);
+            return hp_fail(
+                err, HYPAR_INVALID,
+                "rails with %g cards a node, expected one for each of its %d devices",
+                part->value[OPTION_NICS], first->dim[1]);
     }
     return HYPAR_OK;
 }

@@ -249,8 +249,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
     return at ? (void *)((char *)device + at - 1) : NULL;
 }
 
-/* Rails need a card for each device. Else as vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
- * node. */
+/* Rails need a card for each device. Else as vendors do: one card for `devices_per_card`
+ * devices; if that is unknown, one for a whole node. */
 static double default_nics(const struct part *part)
 {
     int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;

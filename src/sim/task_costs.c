@@ -78,8 +78,8 @@ static ticks time_part(struct task_costs *a, int op, int pass, const struct op_p
                              hp_pass_seconds(l->nest, pass, l->range + part * l->nest->n_axes,
                                              hp_present(&a->graph->ops[op]), at.device,
                                              at.precision, at.profile));
-    ticks sure = hp_busy_ticks(a, l->device[part],
-                               hp_kernel_passes(a, pass, l)[part]->arithmetic_s);
+    ticks sure =
+        hp_busy_ticks(a, l->device[part], hp_kernel_passes(a, pass, l)[part]->arithmetic_s);
     return sure > 0 ? sure - 1 : 0; /* rounded down */
 }
 

@@ -69,9 +69,9 @@ struct task_costs {
     } * pass_time;               /* by id of the parts */
     int op_parts_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any device */
-    double *slower; /* by device: times as long as usual, as the slowest of all decides */
-    bool any_launches;               /* does any host take time to launch them? */
-    struct box *held;                /* by device: for copied.c, of the current pattern */
+    double *slower;    /* by device: times as long as usual, as the slowest of all decides */
+    bool any_launches; /* does any host take time to launch them? */
+    struct box *held;  /* by device: for copied.c, of the current pattern */
 };
 
 /* Computing for so long, on this device. */

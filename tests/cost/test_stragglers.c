@@ -16,7 +16,9 @@ static void as_tabulated(void **state)
     static const struct {
         int n;
         double expected;
-    } rows[] = { { 2, .5642 }, { 5, 1.1630 }, { 10, 1.5388 }, { 100, 2.5076 }, { 1000, 3.2414 } };
+    } rows[] = {
+        { 2, .5642 }, { 5, 1.1630 }, { 10, 1.5388 }, { 100, 2.5076 }, { 1000, 3.2414 }
+    };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double got = (hp_slowest_of(rows[i].n, 0.1) - 1) / 0.1;
         if (fabs(got / rows[i].expected - 1) > 0.05)

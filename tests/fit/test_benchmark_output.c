@@ -12,14 +12,18 @@
 
 #include <cmocka.h>
 
-#define RANK(n, host) "#  Rank  " n " Group  0 Pid   100" n " on    " host " device  " n " [0x8d] NVIDIA\n"
-#define HEADING                                                                             \
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     " \
-    "time   algbw   busbw #wrong\n"                                                         \
-    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            " \
+#define RANK(n, host) \
+    "#  Rank  " n " Group  0 Pid   100" n " on    " host " device  " n " [0x8d] NVIDIA\n"
+#define HEADING                                                                                \
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong    " \
+    " "                                                                                        \
+    "time   algbw   busbw #wrong\n"                                                            \
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)           " \
+    " "                                                                                        \
     "(us)  (GB/s)  (GB/s)\n"
-#define OLD_HEADING                                                                           \
-    "#       size         count    type    root     time   algbw   busbw  error     time   algbw " \
+#define OLD_HEADING                                                                          \
+    "#       size         count    type    root     time   algbw   busbw  error     time   " \
+    "algbw "                                                                                 \
     "  busbw  error\n"
 
 static const struct {
@@ -29,8 +33,8 @@ static const struct {
     double us;
     const char *on;
 } good[] = {
-    { "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1 minBytes 8\n" RANK("0", "a")
-          RANK("1", "a") RANK("2", "b") RANK("3", "b") HEADING
+    { "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1 minBytes 8\n" RANK(
+          "0", "a") RANK("1", "a") RANK("2", "b") RANK("3", "b") HEADING
       "  0  0 float sum -1 5.70 0.00 0.00 0 5.5 0.00 0.00 0\n"
       "  1048576  262144  float  sum  -1  62.10  16.89  25.33  0  61.70  16.99  25.49  0\n"
       "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 25.4\n",
@@ -41,13 +45,15 @@ static const struct {
     { "alltoall_perf\n# nThread 1 nGpus 8 minBytes 8\n" HEADING
       "  800  200 float none -1  50  0 0 0  51 0 0 0\n",
       "cluster:2x4", 1, "all-to-all", "8", "100", 50, "cluster:2x4" },
-    { "# OSU MPI-CUDA Latency Test v5.9\n# Size          Latency (us)\n0 1.42\n8 9.80\n", NULL, 1,
-      "send", "2", "8", 9.8, "cluster:1x2" },
+    { "# OSU MPI-CUDA Latency Test v5.9\n# Size          Latency (us)\n0 1.42\n8 9.80\n", NULL,
+      1, "send", "2", "8", 9.8, "cluster:1x2" },
     { "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n1000000   25000\n",
       "cluster:2x1", 1, "send", "2", "64000000", 2560, "cluster:2x1" },
-    { "mpirun: hello\n# OSU MPI Allgather Latency Test v7.3\n# Size       Avg Latency(us)\n1024 20.10\n",
+    { "mpirun: hello\n# OSU MPI Allgather Latency Test v7.3\n# Size       Avg "
+      "Latency(us)\n1024 20.10\n",
       "cluster:2x8", 1, "all-gather", "16", "16384", 20.1, "cluster:2x8" },
-    { "# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)   Min Latency(us)\n4 1.5 1\n8 2.5 2\n",
+    { "# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)   Min Latency(us)\n4 1.5 "
+      "1\n8 2.5 2\n",
       "full:4", 2, "all-reduce", "4", "8", 2.5, "full:4" },
 };
 
@@ -77,7 +83,8 @@ static const struct {
     const char *text, *error;
 } bad[] = {
     { "# nThread 1 nGpus 8\n" HEADING "  64 16 float sum -1 5 0 0 0 5 0 0 0\n",
-      "out.txt:4: no name of a test, expected a line with one such as all_reduce_perf before the "
+      "out.txt:4: no name of a test, expected a line with one such as all_reduce_perf before "
+      "the "
       "rows" },
     { "all_reduce_perf\n# nThread 1 nGpus 8\n" HEADING "  64 16 float sum -1 5 0 0 3 5 0 0 0\n",
       "out.txt:5: wrong results, expected a run without errors" },

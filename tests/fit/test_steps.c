@@ -1,5 +1,5 @@
-/* Measured steps of a user's cluster: made by simulating plans on a machine with known figures, these
- * figures come back, and steps that were not fitted are predicted. */
+/* Measured steps of a user's cluster: made by simulating plans on a machine with known figures,
+ * these figures come back, and steps that were not fitted are predicted. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 
 #include <hypar/fit.h>
@@ -23,10 +23,14 @@ static const struct {
     const char *model, *cluster;
     int batch;
 } steps[] = {
-    { "mlp:8192-8192-8192", "cluster:1x1", 8192 }, { "mlp:8192-8192-8192", "cluster:2x4", 65536 },
-    { "mlp:4096-4096-4096", "cluster:1x4", 8192 }, { "mlp:4096-16384-4096", "cluster:1x2", 32768 },
-    { "alexnet", "cluster:1x1", 512 },             { "alexnet", "cluster:4x2", 2048 },
-    { "mlp:16384-16384", "cluster:1x1", 16384 },   { "alexnet", "cluster:1x4", 1024 },
+    { "mlp:8192-8192-8192", "cluster:1x1", 8192 },
+    { "mlp:8192-8192-8192", "cluster:2x4", 65536 },
+    { "mlp:4096-4096-4096", "cluster:1x4", 8192 },
+    { "mlp:4096-16384-4096", "cluster:1x2", 32768 },
+    { "alexnet", "cluster:1x1", 512 },
+    { "alexnet", "cluster:4x2", 2048 },
+    { "mlp:16384-16384", "cluster:1x1", 16384 },
+    { "alexnet", "cluster:1x4", 1024 },
     { "mlp:8192-8192", "cluster:2x2", 65536 },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
@@ -58,9 +62,9 @@ static double simulate(int step, const char *device, FILE *to)
     struct hypar_sim *sim;
     struct hypar_error err;
     struct hypar_import_options import = { .batch = steps[step].batch };
-    struct hypar_search_options search = {
-        .planner = "dp", .model = steps[step].model, .memory_bytes = 1e15
-    };
+    struct hypar_search_options search = { .planner = "dp",
+                                           .model = steps[step].model,
+                                           .memory_bytes = 1e15 };
     if (hypar_import(&graph, steps[step].model, &import, &err) != HYPAR_OK ||
         hypar_search(&found, graph, machine, &search, &err) != HYPAR_OK ||
         hypar_simulate(&sim, hypar_found_plan(found), NULL, &err) != HYPAR_OK)

@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .device = "h200", .word = "h200", .folder = "", .options = &options
     };
     require(hypar_machine_read(&machine, "cluster:1x8,device=h200", NULL) == HYPAR_OK);
-    enum hypar_status status =
-        hp_measurements_read(&csv, &measured.arena, (const char *)data, size, "text", NULL, &err);
+    enum hypar_status status = hp_measurements_read(&csv, &measured.arena, (const char *)data,
+                                                    size, "text", NULL, &err);
     if (status == HYPAR_OK)
         status = hp_measured_add(&measured, &csv, &how, &err);
     require((status == HYPAR_OK) == !*err.text && !strchr(err.text, '\n'));

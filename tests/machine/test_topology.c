@@ -228,8 +228,9 @@ static void assert_near(double got, double want)
 static void leaves_are_oversubscribed(void **state)
 {
     (void)state;
-    struct hypar_machine *machine = machine_of(
-        "cluster:8x2,nics=2,inter=10GB/s,inter-efficiency=1,intra=1TB/s,leaf=4,oversubscription=2");
+    struct hypar_machine *machine =
+        machine_of("cluster:8x2,nics=2,inter=10GB/s,inter-efficiency=1,intra=1TB/"
+                   "s,leaf=4,oversubscription=2");
     struct hypar_level level[HYPAR_MAX_LEVELS];
     assert_near(hypar_machine_link(machine, 16 + 16).bytes_per_s, 4 * 2 * 10e9 / 2);
     int n = machine->topology->levels(machine, level);
@@ -237,8 +238,8 @@ static void leaves_are_oversubscribed(void **state)
     assert_near(level[0].bytes_per_s, 4 * 2 * 10e9 / 2); /* four nodes, to the other leaf */
     assert_near(level[1].bytes_per_s, 2 * 2 * 10e9);     /* two nodes, inside a leaf */
     hypar_machine_free(machine);
-    machine = machine_of(
-        "cluster:8x2,nics=2,inter=10GB/s,inter-efficiency=1,rails=on,leaf=4,oversubscription=2");
+    machine = machine_of("cluster:8x2,nics=2,inter=10GB/"
+                         "s,inter-efficiency=1,rails=on,leaf=4,oversubscription=2");
     assert_near(hypar_machine_link(machine, 16 + 16).bytes_per_s, 4 * 10e9 / 2);
     hypar_machine_free(machine);
 }

@@ -206,11 +206,10 @@ static void print_steps(FILE *to, struct arena *arena, const struct hypar_fit *f
             continue;
         if (n++ == 0)
             hp_table_begin(&table, NULL);
-        hp_table_row(&table, &(struct measured_row){
-                                 row,
-                                 hp_arena_printf(arena, "%s:%d", hp_shown(arena, row.file),
-                                                 row.line),
-                                 0 });
+        hp_table_row(
+            &table,
+            &(struct measured_row){
+                row, hp_arena_printf(arena, "%s:%d", hp_shown(arena, row.file), row.line), 0 });
     }
     if (n == 0)
         return;
