@@ -82,14 +82,15 @@ static void rank_passes(struct orderer *o)
     const struct training_graph *k = o->k;
     struct entry *pass = NEW(&o->scratch, struct entry, k->n_op_passes);
     for (int i = 0; i < k->n_op_passes; i++)
-        pass[i] = (struct entry){ .level = o->level[i], .after = k->op_pass[i].item, .block = i };
+        pass[i] =
+            (struct entry){ .level = o->level[i], .after = k->op_pass[i].item, .block = i };
     hp_sort(pass, k->n_op_passes, sizeof *pass, by_place);
     for (int i = 0; i < k->n_op_passes; i++)
         o->rank[pass[i].block] = i + 1;
 }
 
-/* An exchange comes after all that it may wait for. A gather of the backward half that waits for
- * no pass comes after the forward half. */
+/* An exchange comes after all that it may wait for. A gather of the backward half that waits
+ * for no pass comes after the forward half. */
 static void rank_exchanges(struct orderer *o)
 {
     const struct training_graph *k = o->k;
@@ -98,8 +99,10 @@ static void rank_exchanges(struct orderer *o)
         if (!k->op_pass[i].backward)
             forward = o->rank[i] > forward ? o->rank[i] : forward;
     for (int i = 0; i < k->n_items + k->n_tail; i++) {
-        int me = i < k->n_items ? node_of(k, i) : k->n_op_passes + k->n_exchanges + i - k->n_items;
-        const struct exchange *x = me < k->n_op_passes ? NULL : &k->exchange[me - k->n_op_passes];
+        int me =
+            i < k->n_items ? node_of(k, i) : k->n_op_passes + k->n_exchanges + i - k->n_items;
+        const struct exchange *x =
+            me < k->n_op_passes ? NULL : &k->exchange[me - k->n_op_passes];
         if (x && x->division == DIVIDE_GATHER && x->backward && x->behind < 0)
             o->rank[me] = forward;
         for (int t = o->targets.start[me]; t < o->targets.start[me + 1]; t++) {
@@ -117,8 +120,8 @@ static struct entry entry_of(const struct orderer *o, int number)
     struct block block = hp_block_at(o->blocks, number);
     int last = k->n_op_passes + 1;
     struct entry e = { .after = last, .block = number };
-    bool gathers = block.kind == BLOCK_TAIL_EXCHANGE &&
-                   k->exchange[block.index].division == DIVIDE_GATHER;
+    bool gathers =
+        block.kind == BLOCK_TAIL_EXCHANGE && k->exchange[block.index].division == DIVIDE_GATHER;
     if (block.kind == BLOCK_COMPUTE)
         e.after = o->rank[block.index];
     else if (block.kind == BLOCK_UPDATE || gathers)

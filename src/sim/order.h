@@ -1,7 +1,7 @@
 /* sim/order.h - the order in which devices and links serve the tasks of a step. Internal.
  *
- * The order is that of blocks (program/blocks.h) and depends on the training graph alone: not on
- * times, not on figures of the machine, not on how operators are split. It grows along all
+ * The order is that of blocks (program/blocks.h) and depends on the training graph alone: not
+ * on times, not on figures of the machine, not on how operators are split. It grows along all
  * edges. So every queue serves in one order on all machines, and no task can end later because
  * something has become faster (docs/simulator.md).
  *

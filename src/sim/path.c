@@ -320,7 +320,8 @@ static struct task_instance last_task(const struct walk *w)
 static const struct holding *last_delayed(struct walk *w)
 {
     for (int q = w->sim->summary.n_devices; q < w->t->graph.n_queues; q++) {
-        const struct holding *last = holder(w, q, true, w->t->length, (struct task_instance){ 0 });
+        const struct holding *last =
+            holder(w, q, true, w->t->length, (struct task_instance){ 0 });
         if (last)
             return last;
     }

@@ -73,8 +73,7 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
-        hp_cover(&c->either[what->queue], &c->arena, served->times.start,
-                 served->times.end);
+        hp_cover(&c->either[what->queue], &c->arena, served->times.start, served->times.end);
         c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind != BLOCK_COMPUTE;
         if (block.kind == BLOCK_COMPUTE && c->begins)
@@ -312,8 +311,8 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->summary.comm_bytes = totals.comm_bytes;
     sim->summary.link_bytes = totals.link_bytes;
     sim->summary.energy = totals.energy;
+    hp_finish_energy(&sim->summary.energy, sim->program->plan->machine, sim->summary.step_s);
     sim->summary.interval = interval_of(sim);
-    sim->summary.energy.idle_j = hp_idle_w(sim->program->plan->machine) * sim->summary.step_s;
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);
 }

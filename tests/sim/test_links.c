@@ -31,7 +31,7 @@ struct thing {
     /* as the simulator has it, and as it is played */
     struct times times, played;
     ticks from[MAX_HOLDS], played_from[MAX_HOLDS]; /* -1: not yet */
-    ticks behind[MAX_HOLDS]; /* the same in the lane of sums; played */
+    ticks behind[MAX_HOLDS];                       /* the same in the lane of sums; played */
 };
 
 struct world {

@@ -1,5 +1,5 @@
-/* The data of a changeable timeline: tasks, what they wait for, times. Changes are logged so that
- * they can be undone. */
+/* The data of a changeable timeline: tasks, what they wait for, times. Changes are logged so
+ * that they can be undone. */
 #include "sim/delta/timeline.h"
 
 #include <math.h>

@@ -73,7 +73,7 @@ struct delta_timeline {
     int n_ids, id_capacity, times_capacity, place_capacity;
     struct node *node;
     struct times *times;
-    int *place;           /* in the order of service; -1: none yet */
+    int *place; /* in the order of service; -1: none yet */
     struct service now, old;
     struct snapshot room[HP_SNAPSHOTS][2], at; /* at: the queues during a replay */
     /* the current change */
@@ -86,7 +86,7 @@ struct delta_timeline {
     int n_fresh, fresh_capacity;
     bool replayed;
     int first_replayed; /* the order of service is new from this place on */
-    ticks *from; /* scratch: when each hold of a task starts */
+    ticks *from;        /* scratch: when each hold of a task starts */
     int from_capacity;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];

@@ -93,8 +93,8 @@ static void make_order(struct delta_timeline *p, int first)
     p->now = p->old;
     p->old = old;
     while (p->now.capacity < old.n + p->n_touched + 1)
-        p->now.turn = GROW(&p->arena, struct turn, p->now.turn, p->now.capacity,
-                           &p->now.capacity);
+        p->now.turn =
+            GROW(&p->arena, struct turn, p->now.turn, p->now.capacity, &p->now.capacity);
     for (int i = 0; i < HP_SNAPSHOTS; i++) {
         bool kept = old.snapshot[i] && old.snapshot[i]->place <= first;
         p->now.snapshot[i] = kept ? old.snapshot[i] : NULL;
@@ -106,9 +106,8 @@ static void make_order(struct delta_timeline *p, int first)
     for (int i = 0; i < p->n_touched; i++)
         if (p->node[p->touched[i].id].alive) {
             p->fresh = GROW(&p->arena, struct turn, p->fresh, p->n_fresh, &p->fresh_capacity);
-            p->fresh[p->n_fresh++] = (struct turn){
-                p->node[p->touched[i].id].task.number, p->touched[i].id
-            };
+            p->fresh[p->n_fresh++] =
+                (struct turn){ p->node[p->touched[i].id].task.number, p->touched[i].id };
         }
     hp_sort(p->fresh, p->n_fresh, sizeof *p->fresh, by_number);
     int next = 0;

@@ -112,8 +112,9 @@ static inline struct times hp_serve(const struct sim_task *task, const struct qu
     } else if (task->held == HELD_TOGETHER) {
         start = hp_take_together(task, q, ready, from);
     } else {
-        return task->held == HELD_ON_ROUTE && task->n_holds ? hp_take_route(task, q, ready, from)
-                                                            : hp_take_each(task, q, ready, from);
+        return task->held == HELD_ON_ROUTE && task->n_holds
+                   ? hp_take_route(task, q, ready, from)
+                   : hp_take_each(task, q, ready, from);
     }
     return (struct times){ ready, start, hp_later(start, task->duration) };
 }

@@ -119,8 +119,8 @@ static void serve(struct timeline_run *s, const struct ready_task *what)
 {
     int row = what->row, task = what->id, place = hp_row_place(&s->rows, row, task);
     struct served served = { .from = s->from };
-    served.times = hp_serve(&s->graph.task[task], &s->queues, s->of_row[row].ready[place],
-                            s->from);
+    served.times =
+        hp_serve(&s->graph.task[task], &s->queues, s->of_row[row].ready[place], s->from);
     const struct ended ended = { served.times.end, { row, task }, what->level };
     note_served(s, row, task, &served);
     if (s->keep)

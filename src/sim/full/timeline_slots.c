@@ -61,8 +61,7 @@ static void next_slot(struct timeline_run *s, int device)
 }
 
 /* An update has ended; the device may have waited for it. */
-static void note_update(struct timeline_run *s, int stage, int device,
-                        const struct ended *what)
+static void note_update(struct timeline_run *s, int stage, int device, const struct ended *what)
 {
     const struct slot_list *list = hp_slots_of(s->schedule, device);
     struct progress *p = &s->progress[device];
