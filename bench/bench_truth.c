@@ -160,18 +160,43 @@ static void print_errors(const char *table, const struct group *g, enum figure_o
            100 * e.worst, row[e.worst_row]->name);
 }
 
-/* Where the predicted time goes, and what each part would have to be multiplied by. */
+enum { PARTS = 4 };
+
+static double share_of(const struct truth_row *r, int part)
+{
+    const struct truth_prediction *p = &r->predicted;
+    const double part_s[PARTS] = { p->compute_s, p->messages_s, p->waiting_s, p->launch_s };
+    return part_s[part] / p->step_s;
+}
+
+/* The mean error of the quarter of rows that have most of this part. */
+static double error_with_most(const struct group *g, int part)
+{
+    double sum = 0;
+    int counted = 0;
+    for (int i = 0; i < g->n; i++) {
+        int more = 0;
+        for (int k = 0; k < g->n; k++)
+            more += share_of(g->row[k], part) > share_of(g->row[i], part);
+        if (4 * more < g->n) {
+            sum += g->row[i]->predicted.step_s / g->row[i]->step_s - 1;
+            counted++;
+        }
+    }
+    return sum / counted;
+}
+
+/* Where the predicted time goes, and whether those that have much of it are off otherwise. */
 static void print_terms(const char *table, const struct group *g)
 {
-    double share[4] = { 0 };
-    for (int i = 0; i < g->n; i++) {
-        const struct truth_prediction *p = &g->row[i]->predicted;
-        const double part[] = { p->compute_s, p->messages_s, p->waiting_s, p->launch_s };
-        for (int k = 0; k < 4; k++)
-            share[k] += part[k] / p->step_s / g->n;
+    printf("%-19s %-10s", table, g->row[0]->device);
+    for (int part = 0; part < PARTS; part++) {
+        double share = 0;
+        for (int i = 0; i < g->n; i++)
+            share += share_of(g->row[i], part) / g->n;
+        printf(" %5.1f %% %+6.1f %%", 100 * share, 100 * error_with_most(g, part));
     }
-    printf("%-19s %-10s %7.1f %% %7.1f %% %7.1f %% %8.1f %%\n", table, g->row[0]->device,
-           100 * share[0], 100 * share[1], 100 * share[2], 100 * share[3]);
+    printf("\n");
 }
 
 static void print_row(const struct truth_row *r)
@@ -358,8 +383,11 @@ static void steps(struct figures *f, const struct asked *a)
     printf("\n%s", error_heading);
     for (int i = 0; i < n; i++)
         print_groups(&t[i], false);
-    printf("\nShares of the predicted step (launches of the host go on beside the others)\n\n"
-           "table               device     computing  messages   waiting   launches\n");
+    printf(
+        "\nShares of the predicted step, and the mean error of the quarter of rows that have "
+        "most of it\n(launches of the host go on beside the others)\n\n"
+        "table               device          computing         messages          waiting "
+        "        launches\n");
     for (int i = 0; i < n; i++)
         print_groups(&t[i], true);
     calibrate(t, n);
