@@ -3,11 +3,9 @@
  *     build/bench_published [--csv FOLDER] [--svg FOLDER] [OPTIONS [FIRST STRIDE]]
  *
  * 1. All-reduces within a node of A100s, of which every second was fitted.
- * 2. Steps of GPT-like models under Megatron-LM on A100s, as they were run: 16 bits with
- *    gradients in fp32, Adam, attention written out, dropout; nothing overlapped, but with
- *    sequence parallelism gathers and the gradients of weights. Where the micro-batch or the
- *    stages of each device were not printed, the least over those that fit into memory, chosen
- *    without data parallelism.
+ * 2. Steps of GPT-like models on A100s, in 16 bits with Adam, as Megatron-LM ran them in 2021
+ *    and 2022 (src/plan/frameworks.c). Where the micro-batch or the stages of each device were
+ *    not printed, the least over those that fit into memory, chosen without data parallelism.
  * The files lie beside the tree (tests/papers/measured.h); without them there is nothing to do.
  * OPTIONS are appended to the machine's word; STRIDE 2 takes every second step. */
 #include <hypar/plan.h>
@@ -106,15 +104,13 @@ static void write_plan(FILE *to, const struct step_row *r, const char *options)
     fprintf(
         to,
         "{\"format\": \"hypar-plan/1\", \"model\": \"gpt:layers=%d,hidden=%d,heads=%d,seq=%d,"
-        "vocab=%d,attention=unfused,attention_dropout_percent=10\", \"batch\": %d,\n",
+        "vocab=%d\", \"batch\": %d,\n",
         r->layers, r->hidden, r->heads, r->seq, r->vocab, r->batch);
     fprintf(
         to,
         "\"machine\": \"cluster:%dx%d,device=a100%s\", \"precision\": \"fp16\", \"clip\": 1,\n"
-        "\"gradient_precision\": \"fp32\", \"optimizer\": \"adam\", \"dropout_masks\": "
-        "\"kept\","
-        "\n\"simulation\": {\"no_overlap\": %s},\n",
-        n / node, node, options, r->sequence_parallel ? "false" : "true");
+        "\"optimizer\": \"adam\", \"as\": \"megatron-%s\",\n",
+        n / node, node, options, r->sequence_parallel ? "2022" : "2021");
     fprintf(
         to,
         "\"layout\": {\"data\": %d, \"tensor\": %d, \"pipeline\": %d, \"micro_batches\": %d, "

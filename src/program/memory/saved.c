@@ -88,7 +88,7 @@ int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
 {
     const struct eager_row *row = &eager_rows[kind];
     int each = hp_precision_bytes(plan->precision);
-    if (plan->simulation.framework != HYPAR_KERNELS_EAGER)
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
            (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
@@ -116,7 +116,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
 {
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
         each = hp_precision_bytes(plan->precision);
-    if (plan->simulation.framework != HYPAR_KERNELS_EAGER)
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     return eager_rows[plan->graph->ops[op].kind].errors * each + (wide > 0 ? wide - each : 0);
 }

@@ -304,6 +304,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
             hp_time_text(arena, s.step_s));
+    hp_put_rows(to, arena, plan, &s.how.framework);
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",
                 hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s));

@@ -59,6 +59,8 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
         hp_count(&arena, hypar_machine_device_count(hypar_plan_machine(plan)), "device"),
         pipeline);
     if (fullest)
+        hp_put_rows(to, &arena, plan, &plan->simulation.framework);
+    if (fullest)
         fprintf(to, "memory: %s of %s%s on the fullest device\n",
                 hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),
                 hp_limit_words(plan, fullest->limit));

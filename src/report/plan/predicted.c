@@ -383,6 +383,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     struct hypar_part part = hypar_found_info(found).part;
     bool in_part = !s && part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    if (s || in_part)
+        hp_put_rows(to, arena, plan, &plan->simulation.framework);
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
         simulated_notes(to, arena, found, s);
