@@ -10,7 +10,7 @@ KILLS ?= 200
 # What `make check` sets: long tests run all of their cases (tests/length.h).
 AT_FULL_LENGTH = HYPAR_TEST_LENGTH=full
 # The tests that have more cases than `make check` runs.
-SOAKED = 'search/(planners|nearby|gpipe|optcnn|flexflow|for|batch|sweep)|mpi/(same|fast)|torch/(onnx|export)'
+SOAKED = 'sim/better_machine|search/(planners|nearby|gpipe|optcnn|flexflow|for|batch|sweep)|mpi/(same|fast)|torch/(onnx|export)'
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 # CC=clang on the command line or in the environment: that compiler, in a build folder of its own.
@@ -23,7 +23,7 @@ prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(filter 1,$(words $(compiler))),-DCMAKE_C_COMPILER=$(compiler))
 
-.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -67,9 +67,6 @@ bench: all ## all papers reproduced, and one summary: the paper's, ours, the rat
 
 bench-speed: all ## how fast this library is: searches, simulation, kernels, files
 	@cmake --build $(BUILD) --target bench-speed
-
-bench-published: all ## published steps and collectives beside what is predicted
-	@cmake --build $(BUILD) --target bench-published
 
 bench-hypar: all ## HyPar's published results beside ours
 	@cmake --build $(BUILD) --target bench-hypar

@@ -155,8 +155,7 @@ static struct measured measure(const struct problem *problem, const struct hypar
         struct hypar_simulated s;
         hypar_sum_up(sim, problem->options->memory_bytes, &s);
         m.step_s = s.step.step_s;
-        hp_note_memory(&m.memory, s.step.fullest_device, s.fullest.peak - s.fullest.framework,
-                       s.fullest.limit - s.fullest.framework);
+        hp_note_device(&m.memory, problem, s.step.fullest_device, &s.fullest);
         hypar_sim_free(sim);
     }
     if (m.memory.part > 1)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# truth.sh BUILD [RANKS] - every measured time that is at hand beside its prediction: published steps and collectives
+# truth.sh BUILD [RANKS] - every measured time that is at hand beside its prediction: published steps, memory and collectives
 # (../shared/data/measured), operators and steps of an H200 (bench/h200), and training on this machine with RANKS (2) ranks. What
 # is not there is skipped with a line. docs/accuracy.md has the tables.
 build=${1:-build} ranks=${2:-2}
@@ -12,12 +12,8 @@ title() {
     echo
 }
 
-title "Published: collectives and steps on A100s"
-if [ -f bench/bench_published.c ]; then
-    { cmake --build "$build" --target bench_published >/dev/null && "$build/bench_published"; } || status=1
-else
-    echo "skipped: no bench/bench_published.c"
-fi
+title "Published: collectives, steps and memory"
+{ cmake --build "$build" --target bench_truth >/dev/null && "$build/bench_truth" --rows; } || status=1
 echo
 
 title "Measured on an H200"

@@ -98,6 +98,8 @@ static const struct value {
     { OPT_DROPOUT_MASKS, "--dropout-masks", TEXT, offsetof(struct args, dropout_masks), 0, 0 },
     { OPT_FRAMEWORK_MEMORY, "--framework-memory", BYTES, offsetof(struct args, framework_bytes),
       0, 0 },
+    { OPT_MEMORY_MARGIN, "--memory-margin", COUNT, offsetof(struct args, memory_margin), 50,
+      99 },
     { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
     { OPT_OPERATORS, "--operators", COUNT, offsetof(struct args, operators), 1, 1e6 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },

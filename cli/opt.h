@@ -30,6 +30,7 @@ enum opt_key {
     OPT_GRADIENT_PRECISION,
     OPT_DROPOUT_MASKS,
     OPT_FRAMEWORK_MEMORY,
+    OPT_MEMORY_MARGIN,
     OPT_SEED,
     OPT_BUCKET,
     OPT_LOCAL_BN,
@@ -160,6 +161,7 @@ struct args {
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
+    int64_t memory_margin; /* per cent */
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel, largest_batch;
@@ -214,18 +216,34 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                    \
-    { "precision", OPT_PRECISION, "NAME", 0, "fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },  \
-        { "gradient-precision",                                                             \
-          OPT_GRADIENT_PRECISION,                                                           \
-          "NAME",                                                                           \
-          0,                                                                                \
-          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs)",    \
-          0 },                                                                              \
-        { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 }, \
-    {                                                                                       \
-        "framework-memory", OPT_FRAMEWORK_MEMORY, "BYTES", 0,                               \
-            "that the framework takes of each device, such as 2GB (0)", 0                   \
+#define OPT_NUMBERS_ROWS                                                                 \
+    { "precision",                                                                       \
+      OPT_PRECISION,                                                                     \
+      "NAME",                                                                            \
+      0,                                                                                 \
+      "fp32, tf32, bf16, fp16 or fp64 (fp32; with --for on GPUs bf16)",                  \
+      0 },                                                                               \
+        { "gradient-precision",                                                          \
+          OPT_GRADIENT_PRECISION,                                                        \
+          "NAME",                                                                        \
+          0,                                                                             \
+          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs)", \
+          0 },                                                                           \
+        { "optimizer",                                                                   \
+          OPT_OPTIMIZER,                                                                 \
+          "NAME",                                                                        \
+          0,                                                                             \
+          "sgd, momentum, adam or adamw (sgd; with --for on GPUs adamw)",                \
+          0 },                                                                           \
+        { "framework-memory",                                                            \
+          OPT_FRAMEWORK_MEMORY,                                                          \
+          "BYTES",                                                                       \
+          0,                                                                             \
+          "that the framework takes of each device besides, such as 2GB (0)",            \
+          0 },                                                                           \
+    {                                                                                    \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                \
+            "how likely a plan is to fit into a device's own memory (95)", 0             \
     }
 
 #define OPT_DROPOUT_MASKS_ROW                                             \

@@ -11,6 +11,10 @@ foreach(source ${bench_sources})
   target_link_libraries(${name} PRIVATE bench-figures hypar-internal m)
 endforeach()
 
+# What bench_truth compares with: tables of published measurements.
+target_sources(bench_truth PRIVATE bench/truth/read.c bench/truth/predict.c bench/truth/errors.c
+               bench/truth/calibrate.c)
+
 # A target that runs a benchmark: hypar_bench(TARGET PROGRAM [ARGUMENT...])
 function(hypar_bench target program)
   add_custom_target(${target} COMMAND ${program} ${ARGN} USES_TERMINAL
@@ -29,7 +33,7 @@ function(hypar_in_turn last)
 endfunction()
 
 set(figures ${PROJECT_BINARY_DIR}/figures)
-set(papers hypar optcnn flexflow pipedream published)
+set(papers hypar optcnn flexflow pipedream truth)
 set(all_of_flexflow 3000) # proposals of a search
 set(quick_flexflow 200)
 set(quick_hypar quick)

@@ -132,6 +132,54 @@ class Vit(nn.Module):
         return F.cross_entropy(self.head(self.ln(x)[:, 0]), labels)
 
 
+class LlamaLayer(nn.Module):
+    def __init__(self, hidden, heads, kv_heads, ffn):
+        super().__init__()
+        self.width, self.gqa = hidden // heads, kv_heads != heads
+        self.input_norm, self.post_norm = nn.RMSNorm(hidden, 1e-5), nn.RMSNorm(hidden, 1e-5)
+        kv = self.width * kv_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(hidden, n, bias=False) for n in (hidden, kv, kv, hidden))
+        self.gate, self.up = nn.Linear(hidden, ffn, bias=False), nn.Linear(hidden, ffn, bias=False)
+        self.down = nn.Linear(ffn, hidden, bias=False)
+
+    def apart(self, y, turn=None):
+        y = y.view(y.shape[0], y.shape[1], -1, self.width).transpose(1, 2)
+        if turn is None:
+            return y
+        a, b = y.chunk(2, -1)
+        return y * turn[0] + torch.cat((-b, a), -1) * turn[1]
+
+    def forward(self, x, turn):
+        h = self.input_norm(x)
+        q, k, v = self.apart(self.q(h), turn), self.apart(self.k(h), turn), self.apart(self.v(h))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.gqa)
+        x = x + self.o(y.transpose(1, 2).reshape(x.shape))
+        h = self.post_norm(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+
+class Llama(nn.Module):
+    """hypar's llama:layers=16,hidden=2048,heads=32,kv_heads=8,ffn=8192"""
+
+    def __init__(self, layers, hidden, heads, kv_heads, ffn, seq, vocab):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, hidden)
+        self.layers = nn.ModuleList(LlamaLayer(hidden, heads, kv_heads, ffn) for _ in range(layers))
+        self.norm, self.lm_head = nn.RMSNorm(hidden, 1e-5), nn.Linear(hidden, vocab, bias=False)
+        width = hidden // heads
+        angle = torch.outer(torch.arange(seq).float(), 1e4 ** (-torch.arange(0, width, 2).float() / width)).repeat(1, 2)
+        self.register_buffer("cos", angle.cos(), persistent=False)
+        self.register_buffer("sin", angle.sin(), persistent=False)
+
+    def forward(self, tokens, labels):
+        x = self.embed(tokens)
+        turn = self.cos.to(x.dtype), self.sin.to(x.dtype)
+        for layer in self.layers:
+            x = layer(x, turn)
+        logits = self.lm_head(self.norm(x))
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), labels.view(-1))
+
+
 class Bottleneck(nn.Module):
     def __init__(self, inputs, width, stride):
         super().__init__()
@@ -169,6 +217,10 @@ def build(name, batch, quick):
         layers, hidden, heads, seq, vocab = (2, 32, 2, 16, 101) if quick else (12, 768, 12, 1024, 50257)
         tokens = torch.randint(0, vocab, (batch, seq))
         return Gpt2(layers, hidden, heads, seq, vocab, kind != "gpt2"), (tokens, tokens.roll(-1, 1)), 124439808
+    if kind == "llama-1b":
+        layers, hidden, heads, kv_heads, ffn, seq, vocab = (2, 32, 4, 2, 64, 16, 101) if quick else (16, 2048, 32, 8, 8192, 4096, 32000)
+        tokens = torch.randint(0, vocab, (batch, seq))
+        return Llama(layers, hidden, heads, kv_heads, ffn, seq, vocab), (tokens, tokens.roll(-1, 1)), 1104218112
     if kind == "bert-large":
         layers, hidden, heads, seq, vocab = (2, 32, 2, 16, 101) if quick else (24, 1024, 16, 512, 30522)
         inputs = (torch.randint(0, vocab, (batch, seq)), torch.randint(0, 2, (batch, seq)), torch.randn(batch, hidden))
@@ -182,7 +234,7 @@ def build(name, batch, quick):
     return Resnet50().to(memory_format=torch.channels_last), (images, torch.randint(0, 1000, (batch,))), 25557032
 
 
-BATCH = {"gpt2": 8, "gpt2-merged": 8, "resnet50": 128, "bert-large": 16, "vit-b-16": 64}
+BATCH = {"gpt2": 8, "gpt2-merged": 8, "resnet50": 128, "bert-large": 16, "vit-b-16": 64, "llama-1b": 2}
 MODES = {"eager": None, "compiled": "default", "compiled-graph": "reduce-overhead"}
 
 # A step ----------------------------------------------------------------------------------------------------------------------

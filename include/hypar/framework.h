@@ -58,14 +58,21 @@ enum hypar_traffic {
     HYPAR_TRAFFIC_COUNT,
 };
 
-/* Memory of a device that no tensor of the plan is. */
+/* Memory of a device that no tensor of the plan is, where the device runs frameworks (its
+ * context_bytes). Members that are 0 are as usual. */
 struct hypar_framework_memory {
-    double context_bytes;      /* of the driver and of libraries */
-    double communicator_bytes; /* of each group of devices that exchange something */
-    double workspace_bytes;    /* that kernels of products may use */
-    double rounding_bytes;     /* every allocation is a multiple of this; 0: of 1 */
-    double fragmentation;      /* share of the allocated bytes that lies idle between others */
-    double logits_fp32;        /* tensors in fp32 as large as the logits, at the loss */
+    bool bare; /* nothing but tensors is there: papers' devices, hypar's own runtime */
+    double context_bytes;      /* of libraries, beside the device's own; usual: 0 */
+    double communicator_bytes; /* of each kind of group that a device exchanges with */
+    double workspaces;         /* handles and streams with a workspace for products */
+    double fragmentation;      /* what the allocator holds beside what it handed out, as a share
+                                  of this */
+    double logits_fp32;  /* tensors in fp32 as large as the logits, at the loss; usual: 0. The
+                            first  is kept from the forward to the backward half in place of the
+                            short  logits, the others are there in the backward half */
+    bool flat_gradients; /* gradients lie in buffers that last from step to step, whatever the
+                            kernels are */
+    double bias, spread; /* mean and standard deviation of log(measured / predicted) memory */
 };
 
 /* How far predictions with a device or a framework were off, on rows that were not fitted. */
@@ -73,7 +80,14 @@ struct hypar_calibration {
     int rows;       /* 0: not calibrated */
     double bias;    /* mean of log(measured / predicted) */
     double spread;  /* standard deviation of it */
+    double pair;    /* of the log of a ratio of two steps of one network, likewise */
     const char *on; /* which rows; NULL: none */
+};
+
+/* Where a measured step lies: eight of ten in the interval. */
+struct hypar_interval {
+    double low_s, high_s;
+    struct hypar_calibration from;
 };
 
 struct hypar_framework {

@@ -77,7 +77,7 @@ HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *m
 struct hypar_model_info {
     const char *name, *summary, *source; /* static; source: the paper it is from */
     int64_t batch;                       /* samples per step unless told otherwise */
-    char options[160];
+    char options[256];
 };
 
 /* Model 0..hypar_model_count()-1. */

@@ -58,6 +58,10 @@ struct hypar_device {
     double add_j, multiply_j, sram_access_j, dram_access_j;
     double idle_w; /* all the time, computing or waiting; 0: not counted */
     struct hypar_kernel_figures kernels;
+    /* Of the memory, as the driver tells it to programs; 0: all of it. What of this the
+     * driver's context and the kernels of a program take, 0: no framework runs here; and what
+     * products work in, for each handle of their library and stream. */
+    double usable_bytes, context_bytes, workspace_bytes;
 };
 
 /* Figure `i` of a device: its name, as in JSON, and its value; NULL past the last. */

@@ -63,6 +63,8 @@ struct hypar_search_options {
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_masks masks; /* of dropouts */
     double framework_bytes; /* on each device, not available to the plan */
+    double memory_margin;   /* how likely a plan is to fit into devices' own memory, below 1; 0:
+                               0.95.   A limit that is asked for is taken as it is */
     enum hypar_optimizer optimizer;
     double clip; /* the largest norm of all gradients together; 0: any */
     enum hypar_recompute recompute;
@@ -225,7 +227,7 @@ struct hypar_part {
     int devices, all_devices; /* simulated devices; devices with work */
     int64_t micro_batches;    /* simulated ones */
     int fullest_device;
-    double need_bytes, has_bytes; /* of memory, without the framework */
+    struct hypar_memory fullest; /* of this */
     /* Of all devices and micro-batches, as in struct hypar_sim_summary: */
     double comm_bytes, link_bytes;
     struct hypar_energy energy;
@@ -258,9 +260,7 @@ struct hypar_search_info {
     struct hypar_bound bound; /* of the simulated step over all plans */
     const char *restricted;   /* auto: given options that not all planners take; only planners
                                  that take them were tried; NULL: none */
-    const char
-        *refused;   /* auto: planners without a plan that fits, and why; "" or NULL: none */
-    int n_left_out; /* the same, one by one */
+    int n_left_out;           /* auto: planners without a plan that fits, and why */
     const struct hypar_left_out *left_out;
     int n_others; /* auto: other plans that fit, the best first; owned by the result */
     const struct hypar_other *other;

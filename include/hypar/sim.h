@@ -89,7 +89,8 @@ struct hypar_sim_measured {
 };
 
 struct hypar_sim_summary {
-    double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
+    double step_s;                  /* schedule pipedream: see hypar_sim_pipeline() */
+    struct hypar_interval interval; /* of the measured step; zero without a plan */
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
     double mfu;   /* model-FLOP utilisation: three forward passes (one for untrained operators)

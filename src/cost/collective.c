@@ -8,6 +8,7 @@
 #include "machine/machine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* In groups up to this size routes between pairs are kept, because they are looked up
@@ -134,13 +135,16 @@ static struct passage path_between(struct traffic *t, int from, int to)
     return *path;
 }
 
-/* Put `pieces` on a path in this round; returns the longest time so far, per byte of a piece,
- * for which one of its links is held. `repeat`: how often this happens in all. */
-static double put_on(struct traffic *t, const struct passage *path, double pieces, int repeat)
+/* Put the pieces of a message on a path in this round; returns the longest time so far, per
+ * byte of a piece, for which one of its links is held. `repeat`: how often this happens in
+ * all. */
+static double put_on(struct traffic *t, const struct passage *path, const struct comm_hop *hop,
+                     int repeat)
 {
     double held = 0;
     for (int i = 0; i < path->n; i++) {
         struct used_link *link = &t->link[t->path_link[path->first + i]];
+        double pieces = hop->n_pieces * hp_message_share(hop->up_of, hop->down_of, i, path->n);
         if (link->round != t->round) {
             link->round = t->round;
             link->load = 0;
@@ -151,6 +155,13 @@ static double put_on(struct traffic *t, const struct passage *path, double piece
         held = time > held ? time : held;
     }
     return held;
+}
+
+/* The same of a message of so many bytes, alone in its round. */
+static void put_bytes(struct traffic *t, const struct passage *path, double bytes)
+{
+    for (int i = 0; i < path->n; i++)
+        t->link[t->path_link[path->first + i]].total += bytes;
 }
 
 /* The totals of a way, kept until all links are known and can be sorted. */
@@ -219,14 +230,26 @@ static void estimate_round(struct traffic *t, const struct comm_rounds *rounds,
     for (int h = round->first; h < round->first + round->n; h++) {
         const struct comm_hop *hop = &rounds->hop[h];
         struct passage path = path_between(t, hop->from, hop->to);
-        double time = put_on(t, &path, hop->n_pieces, round->repeat);
+        double time = put_on(t, &path, hop, round->repeat);
         t->crossed += path.n;
         held = time > held ? time : held;
         latency_s = path.latency_s > latency_s ? path.latency_s : latency_s;
     }
-    way->n_messages += (int64_t)round->n * round->repeat;
+    way->n_messages += (int64_t)round->n * round->repeat * rounds->chunks;
     way->fixed_s += latency_s * round->repeat;
     way->s_per_byte += held * round->repeat / rounds->pieces_per_whole;
+}
+
+/* One chunk takes its rounds, the others follow as fast as the busiest link takes them. */
+static void estimate_chunks(const struct traffic *t, const struct comm_rounds *rounds,
+                            struct comm_way *way)
+{
+    double busiest = 0;
+    for (int i = 0; i < t->n_links && rounds->chunks > 1; i++)
+        busiest = fmax(busiest, t->link[i].total * t->link[i].s_per_byte);
+    busiest /= rounds->pieces_per_whole;
+    way->s_per_byte += (rounds->chunks - 1) * busiest;
+    way->s_per_byte /= rounds->chunks;
 }
 
 /* A row of the table as a way, without its links. */
@@ -254,6 +277,7 @@ static bool estimate(struct traffic *t, const struct comm_algorithm *algorithm,
     for (int r = 0; r < rounds.n_rounds && (only || t->crossed <= MAX_CROSSED); r++)
         if (rounds.round[r].repeat > 0)
             estimate_round(t, &rounds, &rounds.round[r], &c.way);
+    estimate_chunks(t, &rounds, &c.way);
     c.pieces_per_whole = rounds.pieces_per_whole;
     hp_arena_free(&arena);
     c.totals = take_totals(t);
@@ -293,21 +317,26 @@ static void estimate_blocks(struct traffic *t, const struct comm_algorithm *algo
     }
 }
 
-/* Cost the rows of the group's kind: the one of this name, or all that need not be asked
- * for. */
+/* Cost the rows of the group's kind: the one of this name, or all that the machine's library
+ * has and that need not be asked for. */
 static void estimate_rows(struct traffic *t, const struct comm_group *group, const char *name,
                           struct candidates *out)
 {
     const struct comm_algorithm *row;
+    bool nccl = hp_machine_has(t->machine, OPTION_NCCL);
     for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
         bool wanted = name ? strcmp(row->name, name) == 0
-                           : row->needs != ASKED_FOR && row->needs != ASKED_FOR_IN_BLOCKS;
+                           : row->needs != ASKED_FOR && row->needs != ASKED_FOR_IN_BLOCKS &&
+                                 (row->nccl || !nccl);
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
+        int block = row->needs == ON_NODES || row->needs == BY_SWITCHES
+                        ? hp_machine_node_size(t->machine)
+                        : 0;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
             estimate_blocks(t, row, group, out);
-        else if (hp_comm_algorithm_fits(t->machine, row, group, 0))
-            estimate(t, row, group, 0, out);
+        else if (hp_comm_algorithm_fits(t->machine, row, group, block))
+            estimate(t, row, group, block, out);
     }
 }
 
@@ -414,7 +443,7 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
     for (int i = 0; i < n; i++) {
         t.n_path_links = 0;
         struct passage path = find_path(&t, message[i].from, message[i].to);
-        put_on(&t, &path, message[i].bytes, 1);
+        put_bytes(&t, &path, message[i].bytes);
         latest[i] = (struct arrival){ i, path.latency_s, message[i].bytes };
     }
     if (n)

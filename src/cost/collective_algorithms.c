@@ -133,6 +133,9 @@ BACKWARDS(scatter_two_way, hp_gather_two_way)
 BACKWARDS(scatter_halving, gather_doubling)
 BACKWARDS(scatter_bruck, gather_bruck)
 BACKWARDS(scatter_hierarchical, hp_gather_hierarchical)
+BACKWARDS(scatter_node_rings, hp_gather_node_rings)
+BACKWARDS(scatter_by_switches, hp_gather_by_switches)
+BACKWARDS(reduce_trees, hp_broadcast_trees)
 BACKWARDS(reduce_tree, broadcast_tree)
 
 /* The sums are complete before they are gathered, so the tree copies. (In the broadcast a
@@ -161,6 +164,9 @@ static void reduce_gather(struct comm_rounds *r, const struct comm_group *group)
 BOTH(all_reduce_ring, scatter_ring, hp_gather_ring)
 BOTH(all_reduce_two_way, scatter_two_way, hp_gather_two_way)
 BOTH(all_reduce_hierarchical, scatter_hierarchical, hp_gather_hierarchical)
+BOTH(all_reduce_node_rings, scatter_node_rings, hp_gather_node_rings)
+BOTH(all_reduce_trees, reduce_trees, hp_broadcast_trees)
+BOTH(all_reduce_by_switches, scatter_by_switches, hp_gather_by_switches)
 
 /* The root of an all-reduce is device[0]; `root` is unused. */
 static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group)
@@ -301,7 +307,9 @@ static void add_shift(struct comm_rounds *r, int n, int apart)
     assert(n <= INT_MAX / n);
     for (int i = 0; i < n; i++) {
         int to = (i + apart) % n;
-        hp_add_hop(r, (struct comm_hop){ i, to, 0, n * n, i * n + to, 0, 1 });
+        hp_add_hop(
+            r, (struct comm_hop){
+                   .from = i, .to = to, .period = n * n, .offset = i * n + to, .n_pieces = 1 });
     }
 }
 
@@ -324,34 +332,48 @@ static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *gr
 
 /* --- the table --- */
 
+/* Libraries cut large data into some dozens of chunks, so that links inside nodes and between
+ * them work at the same time (Luo et al., "HAN: a hierarchical autotuned collective
+ * communication framework", 2020; NCCL). The first chunk fills the pipeline: 1/CHUNKS of what
+ * the rounds would take one after the other. */
+enum { CHUNKS = 32 };
+
 /* clang-format off */
 static const struct comm_algorithm algorithms[] = {
-    { COMM_SEND,           "direct",                   1, ANY_SIZE,        .write = send },
-    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        .write = broadcast_tree },
-    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        .write = broadcast_scatter },
-    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        .write = hp_gather_ring },
+    { COMM_SEND,           "direct",                   1, ANY_SIZE,        .write = send, .nccl = true },
+    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        .write = broadcast_tree, .nccl = true },
+    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        .write = broadcast_scatter, .nccl = true },
+    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        .write = hp_gather_ring, .nccl = true },
     { COMM_ALL_GATHER,     "two-way ring",             3, ANY_SIZE,        .write = hp_gather_two_way },
     { COMM_ALL_GATHER,     "recursive doubling",       4, POWER_OF_TWO,    .write = gather_doubling },
     { COMM_ALL_GATHER,     "bruck",                    3, NO_POWER_OF_TWO, .write = gather_bruck },
     { COMM_ALL_GATHER,     "hierarchical",             4, IN_BLOCKS,       .write = hp_gather_hierarchical },
-    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        .write = reduce_tree },
-    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        .write = reduce_gather },
-    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        .write = scatter_ring },
+    { COMM_ALL_GATHER,     "node rings",               4, ON_NODES,        .write = hp_gather_node_rings, .per_node = 2, .nccl = true },
+    { COMM_ALL_GATHER,     "pipelined hierarchical",   4, ON_NODES,        .write = hp_gather_hierarchical, .per_node = 2, .chunks = CHUNKS },
+    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        .write = reduce_tree, .nccl = true },
+    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        .write = reduce_gather, .nccl = true },
+    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        .write = scatter_ring, .nccl = true },
     { COMM_REDUCE_SCATTER, "two-way ring",             3, ANY_SIZE,        .write = scatter_two_way },
     { COMM_REDUCE_SCATTER, "recursive halving",        4, POWER_OF_TWO,    .write = scatter_halving },
     { COMM_REDUCE_SCATTER, "bruck",                    3, NO_POWER_OF_TWO, .write = scatter_bruck },
     { COMM_REDUCE_SCATTER, "hierarchical",             4, IN_BLOCKS,       .write = scatter_hierarchical },
-    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        .write = all_reduce_ring },
+    { COMM_REDUCE_SCATTER, "node rings",               4, ON_NODES,        .write = scatter_node_rings, .per_node = 2, .nccl = true },
+    { COMM_REDUCE_SCATTER, "pipelined hierarchical",   4, ON_NODES,        .write = scatter_hierarchical, .per_node = 2, .chunks = CHUNKS },
+    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        .write = all_reduce_ring, .nccl = true },
     { COMM_ALL_REDUCE,     "two-way ring",             3, ANY_SIZE,        .write = all_reduce_two_way },
     { COMM_ALL_REDUCE,     "recursive doubling",       2, ANY_SIZE,        .write = all_reduce_doubling },
     { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        .write = all_reduce_halving },
     { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        .write = all_reduce_tree },
     { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       .write = all_reduce_hierarchical },
+    { COMM_ALL_REDUCE,     "node rings",               4, ON_NODES,        .write = all_reduce_node_rings, .per_node = 2, .nccl = true },
+    { COMM_ALL_REDUCE,     "pipelined hierarchical",   4, ON_NODES,        .write = all_reduce_hierarchical, .per_node = 2, .chunks = CHUNKS },
+    { COMM_ALL_REDUCE,     "pipelined trees",          3, ON_NODES,        .write = all_reduce_trees, .per_node = 1, .chunks = CHUNKS, .nccl = true },
+    { COMM_ALL_REDUCE,     "by switches",              3, BY_SWITCHES,     .write = all_reduce_by_switches, .chunks = CHUNKS, .to_many = true, .nccl = true },
     { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       .write = all_reduce_direct,     .to_many = true },
     { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       .write = all_reduce_multi_ring, .to_many = true, .on_tori = true },
     { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       .write = all_reduce_server,     .to_many = true },
     { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, .write = all_reduce_server, .to_many = true },
-    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        .write = exchange_at_once,      .to_many = true },
+    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        .write = exchange_at_once,      .to_many = true, .nccl = true },
     { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        .write = exchange_pairwise },
 };
 /* clang-format on */
@@ -389,5 +411,8 @@ bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
         return false;
     return (algorithm->needs != POWER_OF_TWO || power) &&
            (algorithm->needs != NO_POWER_OF_TWO || !power) &&
-           (algorithm->needs != IN_BLOCKS || hp_has_blocks(machine, group, block));
+           (algorithm->needs != IN_BLOCKS || hp_has_blocks(machine, group, block, 2)) &&
+           (algorithm->needs != ON_NODES ||
+            hp_has_blocks(machine, group, block, algorithm->per_node)) &&
+           (algorithm->needs != BY_SWITCHES || hp_has_switches(machine, group, block));
 }

@@ -30,7 +30,7 @@ bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_grou
                     int block, struct blocks *out)
 {
     int n = group->n_devices, most = 0, largest = -1;
-    if (block < 2)
+    if (block < 1)
         return false;
     *out = (struct blocks){ .member = NEW(arena, int, n) };
     int *key = NEW(arena, int, n), *used = NEW(arena, int, n), *of = NEW(arena, int, n);
@@ -40,7 +40,7 @@ bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_grou
         used[of[i]]++;
         most = used[of[i]] > most ? used[of[i]] : most;
     }
-    if (out->n_blocks < 2 || most < 2 || (int64_t)most * out->n_blocks != n)
+    if (out->n_blocks < 2 || (int64_t)most * out->n_blocks != n)
         return false;
     out->per_block = most;
     for (int i = 0; i < n; i++)
@@ -49,8 +49,10 @@ bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_grou
 }
 
 bool hp_has_blocks(const struct hypar_machine *machine, const struct comm_group *group,
-                   int block)
+                   int block, int least)
 {
+    if (block < 1)
+        return false;
     const int *rank = hp_device_ranks(machine);
     int i = 0, first = block_of(rank, group->device[0], block);
     while (i < group->n_devices && block_of(rank, group->device[i], block) == first)
@@ -59,7 +61,8 @@ bool hp_has_blocks(const struct hypar_machine *machine, const struct comm_group 
         return false;
     struct arena scratch = { 0 };
     struct blocks blocks;
-    bool result = hp_find_blocks(&scratch, rank, group, block, &blocks);
+    bool result =
+        hp_find_blocks(&scratch, rank, group, block, &blocks) && blocks.per_block >= least;
     hp_arena_free(&scratch);
     return result;
 }

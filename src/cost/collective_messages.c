@@ -58,6 +58,8 @@ static void write_round(struct arena *arena, const struct comm_group *group,
         m->message.from = group->device[hop[h].from];
         m->message.to = group->device[hop[h].to];
         m->message.bytes = hop[h].n_pieces * piece_bytes;
+        m->up_of = hop[h].up_of;
+        m->down_of = hop[h].down_of;
         wait_for_last(arena, memory, hop[h].from, m);
     }
     for (int h = 0; h < n; h++) {
@@ -89,6 +91,23 @@ static void spread_round(struct arena *scratch, const struct hypar_machine *mach
         hop[h] = copy[order[h]];
 }
 
+/* The messages of one chunk; chunks do not wait for each other. Returns the number of the next
+ * round. */
+static int write_chunk(struct arena *arena, const struct comm_group *group,
+                       const struct comm_rounds *rounds, double piece_bytes, int number,
+                       struct memory *memory, struct comm_messages *out)
+{
+    for (int i = 0; i < group->n_devices; i++)
+        memory->last[i] = memory->sent[i] = -1;
+    for (int r = 0; r < rounds->n_rounds; r++) {
+        const struct comm_round *round = &rounds->round[r];
+        for (int k = 0; k < round->repeat && round->n > 0; k++)
+            write_round(arena, group, rounds->hop + round->first, round->n, piece_bytes,
+                        number++, memory, out);
+    }
+    return number;
+}
+
 void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
                       const struct comm_group *group, const struct comm_way *way, double bytes,
                       struct comm_messages *out)
@@ -101,17 +120,14 @@ void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
                    way->block, &rounds);
     struct memory memory = { NEW(&scratch, int, n), NEW(&scratch, int, n),
                              NEW(&scratch, int, 2 * way->n_messages) };
-    for (int i = 0; i < n; i++)
-        memory.last[i] = memory.sent[i] = -1;
     *out = (struct comm_messages){ .list = NEW(arena, struct comm_message, way->n_messages) };
-    for (int r = 0; r < rounds.n_rounds; r++) {
-        if (rounds.round[r].n == 0)
-            continue;
-        struct comm_hop *hop = rounds.hop + rounds.round[r].first;
-        spread_round(&scratch, machine, group, hop, rounds.round[r].n);
-        for (int k = 0; k < rounds.round[r].repeat; k++)
-            write_round(arena, group, hop, rounds.round[r].n, bytes / rounds.pieces_per_whole,
-                        number++, &memory, out);
-    }
+    for (int r = 0; r < rounds.n_rounds; r++)
+        if (rounds.round[r].n > 0)
+            spread_round(&scratch, machine, group, rounds.hop + rounds.round[r].first,
+                         rounds.round[r].n);
+    for (int c = 0; c < rounds.chunks; c++)
+        number =
+            write_chunk(arena, group, &rounds, bytes / rounds.chunks / rounds.pieces_per_whole,
+                        number, &memory, out);
     hp_arena_free(&scratch);
 }

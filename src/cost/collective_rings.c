@@ -36,14 +36,6 @@ static void order_ring(struct comm_rounds *r, const struct comm_group *group, in
     put_in_order(r, group, r->machine->topology->cycle, member, n);
 }
 
-/* Rings that run at the same time, through `n` members each. */
-struct rings {
-    int n_rings, n;
-    int *member;      /* [ring][position in it] */
-    int apart, width; /* pieces: between the first ones of consecutive rings; of each member */
-    bool open;        /* members lie on open lines, in this order: there is no short way back */
-};
-
 /* On an open line the messages differ from round to round; this many are written out. */
 static const int64_t MAX_ON_LINES = 1 << 21;
 
@@ -100,7 +92,7 @@ static void add_line(struct comm_rounds *r, const int *member, int n, int base, 
     }
 }
 
-static void add_rings(struct comm_rounds *r, const struct rings *rings)
+void hp_add_rings(struct comm_rounds *r, const struct rings *rings)
 {
     int n = rings->n, n_written = rings->open ? n - 1 : 1;
     for (int round = 0; round < n_written; round++) {
@@ -121,7 +113,7 @@ void hp_gather_ring(struct comm_rounds *r, const struct comm_group *group)
     struct rings whole = { 1, n, hp_count_from(r->arena, 0, n), 0, 1, false };
     order_rings(r, group, &whole);
     r->own = hp_places(r->arena, whole.member, n);
-    add_rings(r, &whole);
+    hp_add_rings(r, &whole);
 }
 
 /* Half of each piece goes the other way round, over the links' other direction. Within the last
@@ -129,7 +121,13 @@ void hp_gather_ring(struct comm_rounds *r, const struct comm_group *group)
 static void add_two_way(struct comm_rounds *r, const int *member, int n, int base)
 {
     for (int i = 0; i < n; i++) {
-        struct comm_hop hop = { member[i], member[(i + 1) % n], base, 2 * n, 2 * i, -2, 1 };
+        struct comm_hop hop = { .from = member[i],
+                                .to = member[(i + 1) % n],
+                                .base = base,
+                                .period = 2 * n,
+                                .offset = 2 * i,
+                                .shift = -2,
+                                .n_pieces = 1 };
         hp_add_hop(r, hop);
         hop.to = member[(i + n - 1) % n];
         hop.offset++;
@@ -150,10 +148,8 @@ void hp_gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 
 /* --- in blocks of devices that are close to each other --- */
 
-/* Rings inside the blocks, and across them through the devices with equal numbers. Before its
- * block gathers, number j of a block has the pieces j*n_blocks.. */
-static void find_block_rings(struct comm_rounds *r, const struct comm_group *group,
-                             struct rings *inside, struct rings *across)
+void hp_find_block_rings(struct comm_rounds *r, const struct comm_group *group,
+                         struct rings *inside, struct rings *across)
 {
     struct blocks blocks;
     bool fits = hp_find_blocks(r->arena, hp_device_ranks(r->machine), group, r->block, &blocks);
@@ -174,9 +170,9 @@ static void find_block_rings(struct comm_rounds *r, const struct comm_group *gro
 void hp_gather_hierarchical(struct comm_rounds *r, const struct comm_group *group)
 {
     struct rings inside, across;
-    find_block_rings(r, group, &inside, &across);
-    add_rings(r, &across);
-    add_rings(r, &inside);
+    hp_find_block_rings(r, group, &inside, &across);
+    hp_add_rings(r, &across);
+    hp_add_rings(r, &inside);
 }
 
 /* --- several rings at a time --- */

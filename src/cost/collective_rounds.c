@@ -37,8 +37,11 @@ void hp_reverse_rounds(struct comm_rounds *r, int first)
             struct comm_hop *hop = &r->hop[h];
             int64_t last = hop->offset + (int64_t)(round->repeat - 1) * hop->shift;
             int from = hop->from;
+            int up_of = hop->up_of;
             hop->from = hop->to;
             hop->to = from;
+            hop->up_of = hop->down_of;
+            hop->down_of = up_of;
             hop->offset = (int)((last % hop->period + hop->period) % hop->period);
             hop->shift = -hop->shift;
         }
@@ -102,9 +105,9 @@ static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *alg
     }
     if (!r->own)
         return;
-    int *own = NEW(r->arena, int, n);
-    for (int i = 0; i < n; i++)
-        own[member[i]] = r->own[i];
+    int *own = NEW(r->arena, int, r->parts *n);
+    for (int i = 0; i < r->parts * n; i++)
+        own[i - i % n + member[i % n]] = r->own[i];
     r->own = own;
 }
 
@@ -112,7 +115,11 @@ void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                     const struct comm_algorithm *algorithm, const struct comm_group *group,
                     int block, struct comm_rounds *out)
 {
-    *out = (struct comm_rounds){ .arena = arena, .machine = machine, .block = block };
+    *out = (struct comm_rounds){ .arena = arena,
+                                 .machine = machine,
+                                 .block = block,
+                                 .chunks = algorithm->chunks > 1 ? algorithm->chunks : 1,
+                                 .parts = 1 };
     /* Pieces of an all-to-all are numbered by members; a server is the first member: their
      * order is fixed. */
     bool free_to_order = algorithm->kind != COMM_SEND && algorithm->kind != COMM_ALL_TO_ALL &&

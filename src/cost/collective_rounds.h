@@ -16,6 +16,7 @@
 struct comm_hop {
     int from, to; /* indices in the group's device[] */
     int base, period, offset, shift, n_pieces;
+    int up_of, down_of; /* as of struct message: where switches sum or copy */
 };
 
 /* Messages that may be under way at the same time. */
@@ -28,16 +29,20 @@ struct comm_round {
 struct comm_rounds {
     struct arena *arena;
     const struct hypar_machine *machine;
-    int block;            /* of algorithms in blocks: devices that work together first */
-    int pieces_per_whole; /* the `bytes` of a collective are this many pieces */
+    int block; /* of algorithms in blocks: devices that work together first */
+    /* The `bytes` of a collective are this many chunks of so many pieces. The rounds are those
+     * of one chunk; chunks do not wait for each other. */
+    int chunks, pieces_per_whole;
     int n_rounds, round_capacity;
     struct comm_round *round;
     int n_hops, hop_capacity;
     struct comm_hop *hop;
     /* In an all-gather, device i begins with the pieces own[i]*w .. own[i]*w+w-1, w =
      * pieces_per_whole/n_devices; in a reduce-scatter it ends with them. NULL for other
-     * kinds. */
+     * kinds. With several `parts` of pieces_per_whole/parts pieces each, it has such pieces of
+     * each part p: from own[p*n_devices + i]*w on, w = pieces_per_whole/parts/n_devices. */
     const int *own;
+    int parts;
 };
 
 /* A row: one algorithm for one kind of collective. */
@@ -50,11 +55,16 @@ struct comm_algorithm {
         POWER_OF_TWO,
         NO_POWER_OF_TWO,
         IN_BLOCKS,
+        ON_NODES,    /* in blocks of a node each, as many devices of each node */
+        BY_SWITCHES, /* the same, or within a node; where switches sum */
         /* Any group, but only if asked for by name: */
         ASKED_FOR,
         ASKED_FOR_IN_BLOCKS, /* the blocks need not be equal */
     } needs;
     void (*write)(struct comm_rounds *rounds, const struct comm_group *group);
+    int per_node; /* ON_NODES: least devices of a node in the group */
+    int chunks; /* pieces go through the rounds in so many chunks, one behind the other; 0: 1 */
+    bool nccl;  /* NCCL has it, or one that takes as long */
     bool to_many; /* in a round, a device may send to, or receive from, more than two others */
     bool on_tori; /* it is one ring on machines that are no torus given by a word */
 };

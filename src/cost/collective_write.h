@@ -32,6 +32,22 @@ int *hp_ring_order(struct comm_rounds *r, const struct comm_group *group);
  * that it received last, and so on; all within the last round, which repeats n-1 times. */
 void hp_add_ring(struct comm_rounds *r, const int *member, int n, int base, int width);
 
+/* Rings that run at the same time, through `n` members each. */
+struct rings {
+    int n_rings, n;
+    int *member;      /* [ring][position in it] */
+    int apart, width; /* pieces: between the first ones of consecutive rings; of each member */
+    bool open;        /* members lie on open lines, in this order: there is no short way back */
+};
+
+/* Rounds of their own in which all of them gather. */
+void hp_add_rings(struct comm_rounds *r, const struct rings *rings);
+
+/* Rings inside the blocks, and across them through the devices with equal numbers. Before its
+ * block gathers, number j of a block has the pieces j*n_blocks.. */
+void hp_find_block_rings(struct comm_rounds *r, const struct comm_group *group,
+                         struct rings *inside, struct rings *across);
+
 void hp_gather_ring(struct comm_rounds *r, const struct comm_group *group);
 void hp_gather_two_way(struct comm_rounds *r, const struct comm_group *group);
 void hp_gather_hierarchical(struct comm_rounds *r, const struct comm_group *group);
@@ -47,15 +63,25 @@ struct blocks {
 /* The order in which devices form blocks; NULL: by number. */
 const int *hp_device_ranks(const struct hypar_machine *machine);
 
-/* False unless the group forms several blocks of equal size, above 1. Devices need not be in
- * order. */
+/* False unless the group forms several blocks of equal size. Devices need not be in order. */
 bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_group *group,
                     int block, struct blocks *out);
+/* Does it form blocks of at least `least` devices each? */
 bool hp_has_blocks(const struct hypar_machine *machine, const struct comm_group *group,
-                   int block);
+                   int block, int least);
 
 /* By device: the device that collects for it: the first of its block; without blocks,
  * itself. */
 const int *hp_block_collectors(struct comm_rounds *r, const struct comm_group *group);
+
+/* --- nodes of a cluster (collective_nodes.c) --- */
+
+void hp_gather_node_rings(struct comm_rounds *r, const struct comm_group *group);
+void hp_broadcast_trees(struct comm_rounds *r, const struct comm_group *group);
+void hp_gather_by_switches(struct comm_rounds *r, const struct comm_group *group);
+
+/* Can switches sum for this group: those of its nodes, and those between them? */
+bool hp_has_switches(const struct hypar_machine *machine, const struct comm_group *group,
+                     int block);
 
 #endif /* COST_COLLECTIVE_WRITE_H */

@@ -18,10 +18,11 @@
  * pJ/bit and HBM2 3.92 pJ/bit (O'Connor et al., MICRO 2017); later kinds counted as these.
  *
  * Collectives of a100: latencies fitted to all-reduces of NCCL among 2, 4 and 8 of them, 1 MiB
- * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink (370 of 450
- * GB/s on h100, and 46 to 48 GB/s of a card of 50: NCCL's authors, NVIDIA/nccl-tests issues 212
- * and 290). Copies run at the bandwidth of memory, which explains the rest of the measured
- * times. NVLink SHARP is not counted. */
+ * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink there.
+ * Copies run at the bandwidth of memory, which explains the rest of the measured times. On h100
+ * rings have 370 of 450 GB/s of bus bandwidth with their copies, so that messages reach 0.96,
+ * and 46 to 48 GB/s of a card of 50 (NCCL's authors, NVIDIA/nccl-tests issues 212 and 290).
+ * Switches that sum are not counted unless `nvls` says so. */
 #define HOROWITZ 0.9e-12, 3.7e-12, 5e-12
 #define DDR      640e-12
 #define GDDR     (32 * 14e-12)
@@ -36,9 +37,20 @@
 #define ENERGY        "; energy: Horowitz ISSCC'14, O'Connor MICRO'17"
 #define ENERGY_SOURCE ENERGY "; efficiency, latency and link energy assumed"
 
+/* Memory as programs see it, in GiB: the total capacity in messages of PyTorch about memory
+ * that is missing. The context and the kernels that PyTorch loads: as nvidia-smi tells them of
+ * a process that trains, without what its allocator reserved and without NCCL, about half a
+ * gigabyte (assumed: drivers and versions differ). Workspaces: of cuBLAS under PyTorch, 8 MiB
+ * and 128 KiB, from compute capability 9 on 32 MiB (pytorch/pytorch, CublasHandlePool.cpp;
+ * NVIDIA, cuBLAS, cublasSetWorkspace). */
+#define ALL_SEEN    .usable_bytes = 0 /* and no context is known */
+#define SEEN(gib)   .usable_bytes = (double)(int64_t)((gib)*1073741824.)
+#define CUDA(gib)   SEEN(gib), .context_bytes = 450e6, .workspace_bytes = 8519680
+#define CUDA_9(gib) SEEN(gib), .context_bytes = 550e6, .workspace_bytes = 33554432
+
 /* The device's side of collectives, and the links' with one card for each device. */
-#define NCCL(memory) .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
-#define NVLINK       .devices_per_card = 1, .link_efficiency = 0.82, .nic_efficiency = 0.94
+#define NCCL(memory)  .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
+#define NVLINK(share) .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
 /* Kernels of a100: one guess by hand, kept when eight published steps of Megatron-LM came
  * within 8 %, 1.7B to 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti
  * et al. (MLSys 2023, Table 5). docs/accuracy.md tells what had been seen of the other rows. */
@@ -69,150 +81,150 @@
 static const struct hypar_device_type types[] = {
     /* { { name, fp64, fp32, tf32, fp16, bf16 op/s, efficiency, memory bytes, memory B/s, add, multiply, SRAM, DRAM J, idle W, kernels },
      *   ports, link B/s, nic B/s, latency s, J/bit, summary, source } */
-    { { "eyeriss-hmc", 42e9, 84e9, 84e9, 84e9, 84e9, 1.0, 8000000000, 320e9, HOROWITZ, DDR, IDLE, UNMEASURED },
+    { { "eyeriss-hmc", 42e9, 84e9, 84e9, 84e9, 84e9, 1.0, 8000000000, 320e9, HOROWITZ, DDR, IDLE, UNMEASURED, ALL_SEEN },
       4, 0.2e9, 0.2e9, 0, 6.78e-12,
       .summary = "168 processing elements at 250 MHz on a memory cube (HyPar's accelerator)",
       "HyPar, HPCA'19: 84 GOPS, 8 GB, 320 GB/s, links 1.6 Gb/s, energy per operation; the paper has "
       "no latency and no efficiency; link energy: logic layer of Jeddeloh and Keeth, VLSI'12; "
       "fp64 at half rate assumed", .hypar_array = true },
-    { { "k80", 1.455e12, 4.365e12, 4.365e12, 4.365e12, 4.365e12, 0.5, 12000000000, 240e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "k80", 1.455e12, 4.365e12, 4.365e12, 4.365e12, 4.365e12, 0.5, 12000000000, 240e9, HOROWITZ, GDDR, IDLE, UNMEASURED, ALL_SEEN },
       1, 15.75e9, 1.25e9, 2e-6, 10e-12,
       .summary = "one of the two GK210 GPUs of an NVIDIA Tesla K80",
       "NVIDIA Tesla K80 data sheet (board figures halved, boost clock), PCIe 3.0 x16; 10 Gb/s "
       "network as in PipeDream's cluster A" ENERGY_SOURCE },
-    { { "titan-x", 0.206e12, 6.605e12, 6.605e12, 6.605e12, 6.605e12, 0.5, 12000000000, 336.5e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "titan-x", 0.206e12, 6.605e12, 6.605e12, 6.605e12, 6.605e12, 0.5, 12000000000, 336.5e9, HOROWITZ, GDDR, IDLE, UNMEASURED, ALL_SEEN },
       1, 15.75e9, 5e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce GTX Titan X (Maxwell)",
       "NVIDIA GeForce GTX Titan X specifications (boost clock), PCIe 3.0 x16; 40 Gb/s network as in "
       "PipeDream's cluster C" ENERGY_SOURCE },
-    { { "p100", 5.3e12, 10.6e12, 10.6e12, 21.2e12, 10.6e12, 0.5, 16000000000, 732e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "p100", 5.3e12, 10.6e12, 10.6e12, 21.2e12, 10.6e12, 0.5, 16000000000, 732e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       4, 20e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla P100 SXM2 16 GB (no bf16)",
       "NVIDIA Tesla P100 data sheet: NVLink 160 GB/s both ways; 100 Gb/s network" ENERGY_SOURCE },
-    { { "v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0.5, 16000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0.5, 16000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       6, 25e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla V100 SXM2 16 GB (no bf16)",
       "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" ENERGY_SOURCE },
-    { { "v100-32gb", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0.5, 32000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "v100-32gb", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0.5, 32000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       6, 25e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla V100 SXM2 32 GB (no bf16)",
       "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" ENERGY_SOURCE },
-    { { "t4", 0.254e12, 8.1e12, 8.1e12, 65e12, 8.1e12, 0.5, 16000000000, 320e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "t4", 0.254e12, 8.1e12, 8.1e12, 65e12, 8.1e12, 0.5, 16000000000, 320e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(14.56) },
       1, 15.75e9, 6.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA T4 16 GB (no bf16)",
       "NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing architecture white paper); "
       "50 Gb/s network assumed" ENERGY_SOURCE },
-    { { "rtx-3090", 0.556e12, 35.6e12, 35.6e12, 71e12, 71e12, 0.5, 24000000000, 936e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "rtx-3090", 0.556e12, 35.6e12, 35.6e12, 71e12, 71e12, 0.5, 24000000000, 936e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(23.69) },
       1, 31.5e9, 1.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce RTX 3090",
       "NVIDIA Ampere GA102 white paper: 16 bits with sums in fp32, PCIe 4.0 x16, no NVLink bridge; 10 "
       "Gb/s network assumed" ENERGY_SOURCE },
-    { { "rtx-4090", 1.29e12, 82.6e12, 82.6e12, 165.2e12, 165.2e12, 0.5, 24000000000, 1008e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "rtx-4090", 1.29e12, 82.6e12, 82.6e12, 165.2e12, 165.2e12, 0.5, 24000000000, 1008e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(23.64) },
       1, 31.5e9, 1.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce RTX 4090",
       "NVIDIA Ada architecture white paper: 16 bits with sums in fp32, PCIe 4.0 x16; 10 Gb/s network "
       "assumed" ENERGY_SOURCE },
-    { { "a10", 0.488e12, 31.2e12, 62.5e12, 125e12, 125e12, 0.5, 24000000000, 600e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "a10", 0.488e12, 31.2e12, 62.5e12, 125e12, 125e12, 0.5, 24000000000, 600e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(22.06) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA A10 24 GB",
       "NVIDIA A10 data sheet, PCIe 4.0 x16; fp64 a 64th of fp32 (GA102 white paper); 100 Gb/s network "
       "assumed" ENERGY_SOURCE },
-    { { "a40", 0.585e12, 37.4e12, 74.8e12, 149.7e12, 149.7e12, 0.5, 48000000000, 696e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "a40", 0.585e12, 37.4e12, 74.8e12, 149.7e12, 149.7e12, 0.5, 48000000000, 696e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(44.35) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA A40 48 GB",
       "NVIDIA A40 data sheet, PCIe 4.0 x16, no NVLink bridge; fp64 a 64th of fp32 (GA102 white paper); "
       "100 Gb/s network assumed" ENERGY_SOURCE },
-    { { "a6000", 0.605e12, 38.7e12, 77.4e12, 154.8e12, 154.8e12, 0.5, 48000000000, 768e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "a6000", 0.605e12, 38.7e12, 77.4e12, 154.8e12, 154.8e12, 0.5, 48000000000, 768e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(47.43) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA RTX A6000 48 GB",
       "NVIDIA RTX A6000 data sheet (tensor figure halved: it counts sparsity), PCIe 4.0 x16, no NVLink "
       "bridge; fp64 a 64th of fp32 (GA102 white paper); 100 Gb/s network assumed" ENERGY_SOURCE },
-    { { "l4", 0.473e12, 30.3e12, 60e12, 121e12, 121e12, 0.5, 24000000000, 300e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "l4", 0.473e12, 30.3e12, 60e12, 121e12, 121e12, 0.5, 24000000000, 300e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(22.03) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA L4 24 GB",
       "NVIDIA L4 data sheet (tensor figures halved: they count sparsity), PCIe 4.0 x16; fp64 a 64th of "
       "fp32 (Ada white paper); 100 Gb/s network assumed" ENERGY_SOURCE },
-    { { "l40s", 1.43e12, 91.6e12, 183e12, 362.05e12, 362.05e12, 0.5, 48000000000, 864e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
+    { { "l40s", 1.43e12, 91.6e12, 183e12, 362.05e12, 362.05e12, 0.5, 48000000000, 864e9, HOROWITZ, GDDR, IDLE, UNMEASURED, CUDA(44.39) },
       1, 31.5e9, 25e9, 2e-6, 10e-12,
       .summary = "NVIDIA L40S 48 GB",
       "NVIDIA L40S data sheet, PCIe 4.0 x16; fp64 a 64th of fp32 (Ada white paper); 200 Gb/s network "
       "assumed" ENERGY_SOURCE },
-    { { "a100", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0.8, 80000000000, 2039e9, HOROWITZ, HBM, IDLE, { A100_KERNELS, NCCL(2039e9) } },
+    { { "a100", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0.8, 80000000000, 2039e9, HOROWITZ, HBM, IDLE, { A100_KERNELS, NCCL(2039e9) }, CUDA(79.15) },
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 80 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
-      "DGX A100" NCCL_A100_SOURCE, NVLINK },
-    { { "a100-40gb", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0.8, 40000000000, 1555e9, HOROWITZ, HBM, IDLE, { A100_KERNELS, NCCL(1555e9) } },
+      "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
+    { { "a100-40gb", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0.8, 40000000000, 1555e9, HOROWITZ, HBM, IDLE, { A100_KERNELS, NCCL(1555e9) }, CUDA(39.38) },
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 40 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
-      "DGX A100" NCCL_A100_SOURCE, NVLINK },
-    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 80000000000, 3350e9, HOROWITZ, HBM, IDLE, { H200_KERNELS, NCCL(3350e9) } },
+      "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
+    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 80000000000, 3350e9, HOROWITZ, HBM, IDLE, { H200_KERNELS, NCCL(3350e9) }, CUDA_9(79.10) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
-      "DGX H100" NCCL_H100_SOURCE, NVLINK },
-    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 0.5, 80000000000, 2000e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+      "DGX H100" NCCL_H100_SOURCE, NVLINK(0.96) },
+    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 0.5, 80000000000, 2000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(79.10) },
       1, 63e9, 50e9, 2e-6, 10e-12,
       .summary = "NVIDIA H100 PCIe 80 GB",
       "NVIDIA H100 data sheet of the PCIe card (tensor figures halved: they count sparsity): fp64 tensor "
       "core, PCIe 5.0 x16, no NVLink bridge; 400 Gb/s network" ENERGY_SOURCE },
-    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 141000000000, 4800e9, HOROWITZ, HBM, IDLE, { H200_KERNELS, NCCL(4800e9) } },
+    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 141000000000, 4800e9, HOROWITZ, HBM, IDLE, { H200_KERNELS, NCCL(4800e9) }, CUDA_9(139.72) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H200 SXM 141 GB",
       "NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
-      "DGX H200" NCCL_H100_SOURCE, NVLINK },
-    { { "gh200", 67e12, 67e12, 494e12, 990e12, 990e12, 0.5, 96000000000, 4000e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+      "DGX H200" NCCL_H100_SOURCE, NVLINK(0.96) },
+    { { "gh200", 67e12, 67e12, 494e12, 990e12, 990e12, 0.5, 96000000000, 4000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(94.50) },
       18, 25e9, 50e9, 1e-6, 8e-12,
       .summary = "the GPU of an NVIDIA GH200 superchip, 96 GB",
       "NVIDIA GH200 data sheet: fp64 tensor core, HBM3 4 TB/s, NVLink 900 GB/s both ways; memory of its "
       "CPU not counted; 400 Gb/s network" ENERGY_SOURCE, .devices_per_card = 1 },
-    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 0.5, 192000000000, 8000e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 0.5, 192000000000, 8000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(178.35) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "NVIDIA B200 SXM 192 GB",
       "NVIDIA Blackwell architecture brief (HGX B200): NVLink 1.8 TB/s both ways; a 400 Gb/s card each as "
       "in DGX B200" ENERGY_SOURCE, .devices_per_card = 1 },
-    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 0.5, 192000000000, 8000e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 0.5, 192000000000, 8000e9, HOROWITZ, HBM, IDLE, UNMEASURED, CUDA_9(184.31) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "one of the two GPUs of an NVIDIA GB200 superchip, 192 GB",
       "NVIDIA Blackwell architecture brief (GB200 superchip halved): NVLink 1.8 TB/s both ways; memory of "
       "its CPU not counted; fp32 at twice fp64; 400 Gb/s network" ENERGY_SOURCE, .devices_per_card = 1 },
-    { { "mi250x", 47.85e12, 47.85e12, 47.85e12, 191.5e12, 191.5e12, 0.5, 64000000000, 1638.4e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "mi250x", 47.85e12, 47.85e12, 47.85e12, 191.5e12, 191.5e12, 0.5, 64000000000, 1638.4e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       8, 50e9, 25e9, 1e-6, 8e-12,
       .summary = "one of the two dies of an AMD Instinct MI250X",
       "AMD Instinct MI250X data sheet (module figures halved, matrix units), CDNA 2 white paper: 8 "
       "links of 50 GB/s; one 200 Gb/s card for two dies as in Frontier" ENERGY_SOURCE, .devices_per_card = 2 },
-    { { "mi300x", 163.4e12, 163.4e12, 653.7e12, 1307.4e12, 1307.4e12, 0.5, 192000000000, 5300e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "mi300x", 163.4e12, 163.4e12, 653.7e12, 1307.4e12, 1307.4e12, 0.5, 192000000000, 5300e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       7, 64e9, 50e9, 1e-6, 8e-12,
       .summary = "AMD Instinct MI300X 192 GB",
       "AMD Instinct MI300X data sheet: matrix units, 7 links of 128 GB/s both ways; 400 Gb/s network"
       ENERGY_SOURCE, .devices_per_card = 1 },
-    { { "mi325x", 163.4e12, 163.4e12, 653.7e12, 1307.4e12, 1307.4e12, 0.5, 256000000000, 6000e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "mi325x", 163.4e12, 163.4e12, 653.7e12, 1307.4e12, 1307.4e12, 0.5, 256000000000, 6000e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       7, 64e9, 50e9, 1e-6, 8e-12,
       .summary = "AMD Instinct MI325X 256 GB",
       "AMD Instinct MI325X data sheet: matrix units, 7 links of 128 GB/s both ways; 400 Gb/s network"
       ENERGY_SOURCE, .devices_per_card = 1 },
-    { { "tpu-v3", 1e12, 4e12, 4e12, 4e12, 123e12, 0.5, 32000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "tpu-v3", 1e12, 4e12, 4e12, 4e12, 123e12, 0.5, 32000000000, 900e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       4, 70e9, 12.5e9, 1e-6, 8e-12,
       .summary = "Google TPU v3, one chip (two cores; no fp16)",
       "Jouppi et al., CACM 2020 and ISCA'23: bf16 123 T, fp32 4 T, links of 70 GB/s; fp64 and network "
       "assumed" ENERGY_SOURCE },
-    { { "tpu-v4", 2e12, 8e12, 8e12, 8e12, 275e12, 0.5, 32000000000, 1200e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "tpu-v4", 2e12, 8e12, 8e12, 8e12, 275e12, 0.5, 32000000000, 1200e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       6, 50e9, 12.5e9, 1e-6, 8e-12,
       .summary = "Google TPU v4, one chip (two cores; no fp16)",
       "Jouppi et al., ISCA'23: bf16 275 T, 6 links of 50 GB/s; fp32, fp64 and network assumed"
       ENERGY_SOURCE },
-    { { "tpu-v5e", 1.5e12, 6e12, 6e12, 6e12, 197e12, 0.5, 16000000000, 819e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "tpu-v5e", 1.5e12, 6e12, 6e12, 6e12, 197e12, 0.5, 16000000000, 819e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       4, 50e9, 12.5e9, 1e-6, 8e-12,
       .summary = "Google TPU v5e, one chip (one core; no fp16)",
       "Google Cloud TPU documentation: bf16 197 T, 16 GB at 819 GB/s, 4 links, 400 GB/s both ways, two "
       "100 Gb/s cards for 8 chips; fp32 and fp64 assumed" ENERGY_SOURCE, .devices_per_card = 4 },
-    { { "tpu-v5p", 3.25e12, 13e12, 13e12, 13e12, 459e12, 0.5, 95000000000, 2765e9, HOROWITZ, HBM, IDLE, UNMEASURED },
+    { { "tpu-v5p", 3.25e12, 13e12, 13e12, 13e12, 459e12, 0.5, 95000000000, 2765e9, HOROWITZ, HBM, IDLE, UNMEASURED, ALL_SEEN },
       6, 100e9, 12.5e9, 1e-6, 8e-12,
       .summary = "Google TPU v5p, one chip (two cores; no fp16)",
       "Google Cloud TPU documentation: bf16 459 T, 95 GB at 2765 GB/s, links of a 3D torus 4800 Gb/s "
       "together; fp32, fp64 and network assumed" ENERGY_SOURCE },
-    { { "cpu-core", 48e9, 96e9, 96e9, 96e9, 96e9, 0.7, 4000000000, 10e9, HOROWITZ, DDR, IDLE, UNMEASURED },
+    { { "cpu-core", 48e9, 96e9, 96e9, 96e9, 96e9, 0.7, 4000000000, 10e9, HOROWITZ, DDR, IDLE, UNMEASURED, ALL_SEEN },
       1, 10e9, 1.25e9, 0.5e-6, 10e-12,
       .summary = "one core of a server processor with 256-bit vectors",
       "assumed: 3 GHz, two 8-wide fp32 multiply-adds a cycle, 4 GB and 10 GB/s a core, 10 Gb/s network"

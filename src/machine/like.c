@@ -24,6 +24,25 @@ int hp_machine_node(const struct hypar_machine *machine, int device)
     return part->first_node + (device - part->first_device) / (part->n_devices / rows_of(part));
 }
 
+int hp_machine_node_size(const struct hypar_machine *machine)
+{
+    if (hp_machine_node(machine, machine->n_devices - 1) == 0)
+        return 0;
+    int size = machine->parts[0].n_devices / rows_of(&machine->parts[0]);
+    for (int p = 1; p < machine->n_parts; p++)
+        if (machine->parts[p].n_devices / rows_of(&machine->parts[p]) != size)
+            return 0;
+    return size;
+}
+
+bool hp_machine_has(const struct hypar_machine *machine, enum option option)
+{
+    bool all = machine->n_parts > 0;
+    for (int p = 0; p < machine->n_parts; p++)
+        all &= machine->parts[p].value[option] > 0; /* NAN: it has no such option */
+    return all;
+}
+
 int hp_machine_rows(const struct hypar_machine *machine)
 {
     int n = 0;

@@ -315,6 +315,8 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
            a->dram_access_j == b->dram_access_j && a->idle_w == b->idle_w &&
+           a->usable_bytes == b->usable_bytes && a->context_bytes == b->context_bytes &&
+           a->workspace_bytes == b->workspace_bytes &&
            memcmp(&a->kernels, &b->kernels, sizeof a->kernels) == 0;
 }
 

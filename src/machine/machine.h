@@ -34,6 +34,9 @@ enum option {
     OPTION_TF32,
     OPTION_EFFICIENCY,
     OPTION_MEMORY,
+    OPTION_USABLE,
+    OPTION_CONTEXT,
+    OPTION_WORKSPACE,
     OPTION_MEMORY_BANDWIDTH,
     OPTION_ADD,
     OPTION_MULTIPLY,
@@ -68,6 +71,9 @@ enum option {
     OPTION_INTER_EFFICIENCY,
     OPTION_LATENCY,
     OPTION_INTER_LATENCY,
+    OPTION_NVLS,
+    OPTION_SHARP,
+    OPTION_NCCL,
     OPTION_ENERGY,
     OPTION_COUNT
 };
@@ -91,6 +97,12 @@ struct option_row {
     double low, high; /* inclusive */
     bool whole;       /* an integer */
 };
+
+/* "on" or "off". */
+static inline bool hp_is_switch(const struct option_row *row)
+{
+    return row->whole && row->low == 0 && row->high == 1;
+}
 
 extern const struct option_row hp_machine_options[OPTION_COUNT];
 
@@ -245,6 +257,10 @@ enum hypar_status hp_part_scale_links(struct part *part, double links, struct hy
 /* The rows of a machine: nodes of all clusters, lines of a grid, leaves of a tree; 0 for
  * explicit nodes. */
 int hp_machine_rows(const struct hypar_machine *machine);
+/* Devices of a node of a cluster of several nodes, if all nodes have as many; else 0. */
+int hp_machine_node_size(const struct hypar_machine *machine);
+/* Is the option on in all parts? */
+bool hp_machine_has(const struct hypar_machine *machine, enum option option);
 /* The node of a device; a machine without nodes counts as one. */
 int hp_machine_node(const struct hypar_machine *machine, int device);
 /* The next smaller number of rows to try: the last part has a power of two of them, or none; 0:

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/number.h"
 
@@ -24,6 +25,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 1e-6, 1, false },
     [OPTION_MEMORY] = { { "memory", "80GB", "memory of a device" },
         "memory_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 1, 1e15, true },
+    [OPTION_USABLE] = { { "usable-memory", "84.9GB", "of this, as the driver tells programs (0: all)" },
+        "usable_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 0, 1e15, false },
+    [OPTION_CONTEXT] = { { "context-memory", "500MB", "that the driver's context and loaded kernels take (0: no framework runs here)" },
+        "context_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 0, 1e15, false },
+    [OPTION_WORKSPACE] = { { "workspace-memory", "32MiB", "that products work in, for each handle and stream" },
+        "workspace_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 0, 1e15, false },
     [OPTION_MEMORY_BANDWIDTH] = { { "memory-bandwidth", "900GB/s", "between a device and its memory" },
         "memory_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 1, 1e18, false },
     [OPTION_ADD] = { { "add-energy", "0.9pJ", "energy of a 32-bit addition" },
@@ -92,6 +99,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "latency_s", HYPAR_UNIT_SECONDS, SCOPE_LINK, 0, 1e6, false },
     [OPTION_INTER_LATENCY] = { { "inter-latency", "5us", "cluster: of each link between nodes" },
         "inter_latency_s", HYPAR_UNIT_SECONDS, SCOPE_CLUSTER, 0, 1e6, false },
+    [OPTION_NVLS] = { { "nvls", "on", "cluster: switches inside a node sum for all-reduces" },
+        "nvls", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_SHARP] = { { "sharp", "on", "cluster: so do switches between nodes" },
+        "sharp", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_NCCL] = { { "nccl", "on", "cluster: collectives by NCCL's algorithms alone" },
+        "nccl", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
     [OPTION_ENERGY] = { { "energy", "8pJ", "of each bit on each link" },
         "energy_j_per_bit", HYPAR_UNIT_JOULES, SCOPE_LINK, 0, 1, false },
 };
@@ -140,6 +153,9 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_FP16] = FIGURE(fp16_op_per_s),
     [OPTION_BF16] = FIGURE(bf16_op_per_s),
     [OPTION_EFFICIENCY] = FIGURE(efficiency),
+    [OPTION_USABLE] = FIGURE(usable_bytes),
+    [OPTION_CONTEXT] = FIGURE(context_bytes),
+    [OPTION_WORKSPACE] = FIGURE(workspace_bytes),
     [OPTION_MEMORY_BANDWIDTH] = FIGURE(memory_bytes_per_s),
     [OPTION_ADD] = FIGURE(add_j),
     [OPTION_MULTIPLY] = FIGURE(multiply_j),
@@ -233,6 +249,8 @@ double hp_option_default(const struct part *part, enum option option)
                    : or_from_fp32(part, *figure, 1);
     case OPTION_MEMORY:
         return device.memory_bytes > 0 ? (double)device.memory_bytes : NAN;
+    case OPTION_USABLE: /* all of another memory */
+        return isnan(part->value[OPTION_MEMORY]) ? *figure : 0;
     case OPTION_BANDWIDTH:
         return type->link_bytes_per_s;
     case OPTION_INTRA:
@@ -251,6 +269,10 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_INTER_LATENCY: /* `latency` alone sets both */
         return isnan(part->value[OPTION_LATENCY]) ? 2 * type->latency_s
                                                   : part->value[OPTION_LATENCY];
+    case OPTION_NVLS:
+    case OPTION_SHARP:
+    case OPTION_NCCL:
+        return 0;
     case OPTION_ENERGY:
         return type->energy_j_per_bit;
     default:
@@ -267,6 +289,11 @@ bool hp_factor_read(const char *text, double *value)
 bool hp_option_read(enum option option, const char *text, double *value)
 {
     enum hypar_unit unit = hp_machine_options[option].unit;
+    bool on = strcmp(text, "on") == 0;
+    if (hp_is_switch(&hp_machine_options[option]) && (on || strcmp(text, "off") == 0)) {
+        *value = on;
+        return true;
+    }
     return !hypar_lacks_unit(text, unit) && hypar_parse_quantity(text, unit, value);
 }
 

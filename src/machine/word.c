@@ -273,7 +273,7 @@ enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *w
 }
 
 /* The shortest of "0.2GB/s", "200MB/s", ... that reads back as exactly `value`. */
-static const char *quantity_text(struct arena *arena, double value, enum hypar_unit unit)
+static const char *value_text(struct arena *arena, double value, const struct option_row *row)
 {
     static const struct {
         double times, over;
@@ -287,7 +287,10 @@ static const char *quantity_text(struct arena *arena, double value, enum hypar_u
         [HYPAR_UNIT_RATE] = "FLOP/s", [HYPAR_UNIT_JOULES] = "J",
         [HYPAR_UNIT_WATTS] = "W",
     };
+    enum hypar_unit unit = row->unit;
     char number[NUMBER_TEXT_BYTES];
+    if (hp_is_switch(row))
+        return value > 0 ? "on" : "off";
     const char *best = hp_arena_strdup(arena, hp_number_text(number, value));
     size_t shortest = SIZE_MAX;
     for (size_t p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++) {
@@ -349,7 +352,7 @@ static const char *part_text(struct arena *arena, const struct part *part)
             continue;
         said.value[o] = part->value[o];
         text = hp_arena_printf(arena, "%s,%s=%s", text, row->text.name,
-                               quantity_text(arena, part->value[o], row->unit));
+                               value_text(arena, part->value[o], row));
     }
     return text;
 }
@@ -410,7 +413,7 @@ static const char *nodes_text(struct arena *arena, const struct part *run,
             (peak && is_peak(o)))
             continue;
         const char *factor = factor_text(arena, value, whole->value[o]);
-        const char *absolute = quantity_text(arena, value, row->unit);
+        const char *absolute = value_text(arena, value, row);
         text = hp_arena_printf(arena, "%s,%s.%s=%s", text, name, row->text.name,
                                factor && strlen(factor) < strlen(absolute) ? factor : absolute);
     }

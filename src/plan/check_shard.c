@@ -22,6 +22,14 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor)
     return false;
 }
 
+enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor)
+{
+    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    bool waits = plan->n_stages > 1 || plan->schedule.micro_batches > 1;
+    bool scatters = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER && !waits;
+    return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
+}
+
 enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op, struct hypar_error *err)
 {
     const struct op_plan *mine = &plan->ops[op];

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/memory_terms.h"
 #include "split/cover.h"
 
 /* Mixed precision keeps a master copy of short weights, and its moments, in 32 bits. */
@@ -46,36 +46,35 @@ double hp_divided_weight_bytes(const struct hypar_plan *plan)
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
 {
+    struct memory_how how = hp_memory_how(plan);
     return limit_bytes > 0 ? limit_bytes
            : plan->memory_limit_bytes > 0
                ? plan->memory_limit_bytes
-               : (double)hypar_machine_device(plan->machine, device)->memory_bytes;
+               : hp_usable_bytes(hypar_machine_device(plan->machine, device), &how);
 }
 
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          double framework_bytes)
+                          const struct memory_how *how)
 {
     static const char *const words[2][2] = {
         { "", " allowed by --memory" },
         { " beside the framework", " beside the framework allowed by --memory" },
     };
-    bool allowed = limit_bytes > 0;
-    for (int d = 0; d < hypar_machine_device_count(machine); d++)
-        allowed &= limit_bytes != (double)hypar_machine_device(machine, d)->memory_bytes;
-    return words[framework_bytes > 0][allowed];
+    static const struct memory_how alone;
+    bool allowed = limit_bytes > 0, beside = false;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(machine, d);
+        allowed &= limit_bytes != (double)device->memory_bytes &&
+                   limit_bytes != hp_usable_bytes(device, &alone);
+        beside |= how && hp_device_room(device, limit_bytes, how) <
+                             hp_device_room(device, limit_bytes, &alone);
+    }
+    return words[beside][allowed];
 }
 
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
 {
-    return hp_room_words(plan->machine, limit_bytes, 0);
-}
-
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
-                      double framework_bytes)
-{
-    double own = (double)hypar_machine_device(machine, device)->memory_bytes;
-    double room = (limit_bytes > 0 ? limit_bytes : own) - framework_bytes;
-    return room > 1 ? room : 1; /* to be divided by */
+    return hp_room_words(plan->machine, limit_bytes, NULL);
 }
 
 /* What devices hold of one parameter. */
@@ -124,7 +123,7 @@ struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
-    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    enum hypar_shard shard = hp_param_shard(plan, tensor);
     bool divided = shard == HYPAR_SHARD_PARAMETERS;
     double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
                                        [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
@@ -216,12 +215,12 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     int n = hypar_machine_device_count(plan->machine);
     double *bytes = NEW(&scratch, double, n);
     struct fullest fullest = { .device = -1 };
+    struct memory_how how = hp_memory_how(plan);
     hypar_plan_state_bytes(plan, bytes);
     for (int d = 0; d < n; d++)
         hp_note_memory(&fullest, d, bytes[d],
-                       hp_device_room(plan->machine, d,
-                                      hp_plan_device_memory(plan, d, limit_bytes),
-                                      plan->framework_bytes));
+                       hp_device_room(hypar_machine_device(plan->machine, d),
+                                      hp_plan_device_memory(plan, d, limit_bytes), &how));
     hp_arena_free(&scratch);
     return fullest;
 }
@@ -255,15 +254,15 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
         return HYPAR_OK;
     struct memory_text text = hp_memory_text(f.need, f.has);
     double least = err ? need_if_sharded(plan, limit_bytes, f.need) : f.need;
+    struct memory_how how = hp_memory_how(plan);
     char bytes[32], hint[80] = "";
     if (least <= f.has)
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
-                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   hp_room_words(plan->machine,
-                                 hp_plan_device_memory(plan, f.device, limit_bytes),
-                                 plan->framework_bytes),
-                   hint);
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "weights, gradients and %s state need %s on device %d, which has %s%s%s",
+        hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
+        hp_room_words(plan->machine, hp_plan_device_memory(plan, f.device, limit_bytes), &how),
+        hint);
 }

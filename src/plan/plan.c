@@ -28,6 +28,7 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
     plan->fp32_gradients = settings->fp32_gradients;
     plan->masks = settings->masks;
     plan->framework_bytes = settings->framework_bytes;
+    plan->memory_certainty = settings->memory_certainty;
     plan->memory_limit_bytes = settings->memory_limit_bytes;
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
@@ -225,6 +226,7 @@ struct plan_settings hp_plan_settings(const struct hypar_plan *plan)
                                    .fp32_gradients = plan->fp32_gradients,
                                    .masks = plan->masks,
                                    .framework_bytes = plan->framework_bytes,
+                                   .memory_certainty = plan->memory_certainty,
                                    .memory_limit_bytes = plan->memory_limit_bytes,
                                    .seed = plan->seed,
                                    .simulation = plan->simulation,

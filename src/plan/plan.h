@@ -66,7 +66,9 @@ struct hypar_plan {
     double
         framework_bytes; /* of each device, that the framework uses and the plan cannot use */
     double memory_limit_bytes; /* that each device may use; 0: its own memory */
-    int64_t seed;              /* >= 0 */
+    double
+        memory_certainty; /* of planners, that a plan fits into devices' own memory; 0: else */
+    int64_t seed;         /* >= 0 */
     struct hypar_simulation simulation;
     double clip;      /* gradients have at most this norm, all together; 0: any */
     int gather_ahead; /* operators whose divided parameters are gathered before their turn */
@@ -90,7 +92,7 @@ struct plan_settings {
     enum hypar_optimizer optimizer;
     bool fp32_gradients;
     enum hypar_masks masks;
-    double framework_bytes, memory_limit_bytes;
+    double framework_bytes, memory_limit_bytes, memory_certainty;
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
@@ -163,6 +165,10 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
     return &plan->ops[g->use[g->use_start[tensor]].op];
 }
 
+/* What is divided of a parameter as the plan is run. PyTorch scatters a gradient as soon as it
+ * is made, unless it waits for later micro-batches: in one micro-batch ZeRO-1 is ZeRO-2. */
+enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor);
+
 /* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
 bool hp_op_has_params(const struct hypar_graph *graph, int op);
 bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
@@ -227,16 +233,6 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
 /* What to write behind a limit: nothing if a device has as much memory, else the option that
  * set the limit. */
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
-
-/* ... behind what is left beside the framework, which takes `framework_bytes`. `limit_bytes` is
- * the limit with the framework; 0: the devices' own memory. */
-const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          double framework_bytes);
-
-/* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
- * framework takes; always above 0. */
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
-                      double framework_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
  * of what it has, the first among equals. */

@@ -454,7 +454,7 @@ static void find_shards(struct lowering *s)
     for (int t = 0; t < g->n_tensors; t++) {
         if (g->tensors[t].kind != TENSOR_PARAM || g->use_start[t] == g->use_start[t + 1])
             continue;
-        enum hypar_shard shard = hp_param_user(s->plan, t)->shard;
+        enum hypar_shard shard = hp_param_shard(s->plan, t);
         bool used = shard == HYPAR_SHARD_PARAMETERS || !s->options.forward;
         s->training.shard[t] = (unsigned char)(used ? shard : HYPAR_SHARD_NONE);
     }

@@ -46,17 +46,28 @@ extern const struct column hp_memory_columns[];
 extern const struct column hp_energy_columns[];
 #define ENERGY_KEYS "arithmetic_j sram_j dram_j link_j idle_j"
 
-/* Is the column an item, a part of the peak? Items come first. *bytes receives its value. */
-bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
-                    double *bytes);
-
 /* The contents of a device's memory in words: "parameters 45 MB, gradients 45 MB, activations
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
+/* " with 97 %", where the peak is not exact; else "". And with words before it, ": fits". */
+const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
+const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
+
 /* A warning for a device with less than a tenth of its memory left, if the plan counts no
  * memory for the framework: the framework's need, and ways to save memory. NULL: no warning. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
+
+/* Where the measured step lies, as a line: "8 of 10 such steps take 25.9 ms to 30.2 ms (72
+ * measured: a100 as fsdp)."; or that nothing like it was measured. */
+char *hp_interval_text(struct arena *arena, const struct hypar_interval *interval);
+
+/* Columns of a struct hypar_interval: its ends, and how many measured rows it is from. */
+extern const struct column hp_interval_columns[];
+
+/* "dp, 3d" cannot be told apart from what was named before, and why, as a sentence. */
+char *hp_alike_text(struct arena *arena, const struct hypar_calibration *calibration,
+                    const char *names);
 
 /* Write the objects "profile", if a profile was used, and "opaque", if there are opaque
  * operators. */

@@ -11,6 +11,7 @@
 #include "base/stop.h"
 #include "machine/machine.h"
 #include "search/estimate/needs.h"
+#include "search/limits.h"
 #include "search/nearby.h"
 #include "search/record.h"
 #include "search/runs.h"
@@ -29,9 +30,8 @@ static const char NO_TIME[] = "not tried, there was no time left";
 
 /* Large plans are simulated in the order of their closed-form estimates. Closed forms add up
  * times that may overlap, level after level: the largest ratio to the simulated step seen is
- * 5.5 (nmt on 1,024 devices). A plan that needs more than FAR times the memory by a lower bound
- * does not fit. */
-static const double OVERLAP = 8, FAR = 2;
+ * 5.5 (nmt on 1,024 devices). */
+static const double OVERLAP = 8;
 
 struct tried {
     const struct planner *self, *random_search;
@@ -64,16 +64,6 @@ static void refuse(struct tried *t, const char *planner, const char *why)
     snprintf(t->refusals.by[t->refusals.n].why.text, sizeof t->refusals.by[0].why.text, "%s",
              why);
     t->refusals.n++;
-}
-
-/* "dp: weights, gradients and sgd state need ...; owt: ..." */
-static const char *refused_text(struct arena *arena, const struct hypar_refusals *r)
-{
-    const char *text = "";
-    for (int i = 0; i < r->n; i++)
-        text = hp_arena_printf(arena, "%s%s%s: %s", text, i ? "; " : "", r->by[i].planner,
-                               r->by[i].why.text);
-    return text;
 }
 
 /* Remember this plan if it is the nearest to fitting so far. */
@@ -239,7 +229,7 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
         return HYPAR_OK;
     struct fullest least = hp_plan_need(NEED_LEAST, t->problem, needs, t->found[i]->plan);
     struct memory_text text = hp_memory_text(least.need, least.has);
-    if (least.part <= FAR)
+    if (least.part <= HP_OFF_MUCH * HP_OFF_MUCH)
         return HYPAR_OK;
     note_nearest(t, t->found[i], &least, false);
     return hp_fail(why, HYPAR_INFEASIBLE, "device %d needs %s of memory at least, has %s",
@@ -600,7 +590,6 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     (*out)->info.evaluated = t.evaluated;
     (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
     list_left_out(&t.refusals, *out);
-    (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }
 

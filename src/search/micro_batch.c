@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "search/limits.h"
+
 struct batch_limit hp_batch_limit(const struct problem *problem)
 {
     const struct hypar_graph *graph = problem->graph;
@@ -31,12 +33,11 @@ int64_t hp_most_micro_batches(const struct batch_limit *limit, int64_t replicas)
 
 int hp_fewest_micro_batches(const double *step_s, int n)
 {
-    const double tolerance = 1.05;
     double best_s = INFINITY;
     int i = 0;
     for (int k = 0; k < n; k++)
         best_s = fmin(best_s, step_s[k]);
-    while (i < n && !(step_s[i] <= tolerance * best_s))
+    while (i < n && !(step_s[i] <= HP_ABOUT_EQUAL * best_s))
         i++;
     return i < n && best_s < INFINITY ? i : -1;
 }

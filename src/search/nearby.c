@@ -8,11 +8,8 @@
 #include "machine/machine.h"
 #include "search/bound.h"
 #include "search/evaluate/judge.h"
+#include "search/limits.h"
 #include "search/runs.h"
-
-enum {
-    MOST_PLACES = 1 << 14, /* limit of operators times devices: planning again takes seconds */
-};
 
 struct hunt {
     const struct planner *self;
@@ -73,7 +70,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     if (hp_is_large(found->plan) || hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
         hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };
-    return hp_simulated_verdict(found);
+    return hp_simulated_verdict(problem, found);
 }
 
 /* Was this plan evaluated before? */
@@ -151,10 +148,10 @@ struct hypar_found *hp_plan_nearby(const struct planner *self, const struct prob
 {
     struct hunt h = { self, problem, given, .verdict = { .step_s = start->best_s } };
     int all = hp_machine_rows(problem->machine), n = all;
-    int64_t places =
+    int64_t parts =
         (int64_t)problem->graph->n_ops * hypar_machine_device_count(problem->machine);
     *rows = all;
-    if (places > MOST_PLACES || problem->options->objective != HYPAR_TIME)
+    if (parts > 2 * HP_MOMENT_PARTS || problem->options->objective != HYPAR_TIME)
         return NULL;
     for (int i = 0; i < start->n; i++)
         is_known(&h, start->found[i]->plan);

@@ -259,6 +259,7 @@ struct plan_settings hp_settings(const struct hypar_search_options *options)
         .fp32_gradients = options->fp32_gradients,
         .masks = options->masks,
         .framework_bytes = options->framework_bytes,
+        .memory_certainty = options->memory_margin > 0 ? options->memory_margin : 0.95,
         .memory_limit_bytes = options->memory_bytes,
         .seed = options->seed,
         .simulation = hp_simulation_of(options->simulation),
@@ -305,6 +306,23 @@ static struct hypar_sim_options simulation_for(const struct target *target,
         out.framework_given = true;
     }
     return hp_settled(&out);
+}
+
+/* A plan is told beside all the memory that there is: only planners keep a margin. */
+static void tell_all_memory(struct hypar_found *found, const struct hypar_search_options *asked)
+{
+    struct hypar_plan *plan = found->plan;
+    double limit_bytes = asked->unlimited ? 0 : asked->memory_bytes;
+    plan->memory_certainty = 0;
+    if (found->has_simulated) {
+        struct hypar_simulated *s = &found->simulated;
+        s->fullest.limit = hp_plan_device_memory(plan, s->step.fullest_device, limit_bytes);
+        s->step.fits = s->fullest.peak <= s->fullest.limit;
+    }
+    if (hp_in_part(found)) {
+        struct hypar_part *part = &found->info.part;
+        part->fullest.limit = hp_plan_device_memory(plan, part->fullest_device, limit_bytes);
+    }
 }
 
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
@@ -367,6 +385,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         bool changed = options->clip > 0 || hp_divided_later(planner, options);
         with.memory_bytes = options->memory_bytes;
         simulate_found(planner, &problem, *out, changed);
+        tell_all_memory(*out, options);
         hp_record_search(*out, options);
     }
     if (status != HYPAR_OK) {

@@ -230,10 +230,12 @@ static void as_one_task(struct task_costs *a, const struct request *r,
 /* Cost of one message: it holds the links of its route, each one latency after the one before;
  * the overhead follows. Without overlap it holds sender and receiver too, and takes all queues
  * together. */
-static void as_message(struct task_costs *a, const struct request *r, const struct message *m,
-                       double overhead_s, struct sim_task *task, struct comm_cost *cost)
+static void as_message(struct task_costs *a, const struct request *r,
+                       const struct comm_message *which, double overhead_s,
+                       struct sim_task *task, struct comm_cost *cost)
 {
     struct arena *arena = r->arena;
+    const struct message *m = &which->message;
     int route[256], *link = route, extra = r->waits ? 2 : 0;
     int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
     if (n > 256) {
@@ -244,12 +246,12 @@ static void as_message(struct task_costs *a, const struct request *r, const stru
     ticks at = 0, longest = 0;
     for (int i = 0; i < n; i++) {
         struct hypar_link l = hypar_machine_link(a->machine, link[i] / 2);
-        hold[i] =
-            (struct hold){ link_queue(a, link[i]), at, hp_ticks(m->bytes / l.bytes_per_s) };
+        double bytes = m->bytes * hp_message_share(which->up_of, which->down_of, i, n);
+        hold[i] = (struct hold){ link_queue(a, link[i]), at, hp_ticks(bytes / l.bytes_per_s) };
         longest = hold[i].busy > longest ? hold[i].busy : longest;
         at = hp_later(at, hp_ticks(l.latency_s));
-        cost->link_bytes += m->bytes;
-        cost->link_j += 8 * m->bytes * l.energy_j_per_bit;
+        cost->link_bytes += bytes;
+        cost->link_j += 8 * bytes * l.energy_j_per_bit;
     }
     *task =
         (struct sim_task){ .duration = hp_later(hp_later(at, longest), hp_ticks(overhead_s)),
@@ -266,7 +268,7 @@ static void as_send(struct task_costs *a, const struct request *r, const struct 
 {
     struct arena *arena = r->arena;
     struct sim_task *task = NEW(arena, struct sim_task, 1);
-    as_message(a, r, m, overhead_s, task, cost);
+    as_message(a, r, &(struct comm_message){ .message = *m }, overhead_s, task, cost);
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = task->hold;
@@ -323,8 +325,7 @@ static void as_messages(struct task_costs *a, const struct request *r, double ov
     m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
     for (int i = 0; i < m->n; i++)
-        as_message(a, r, &m->list[i].message, m->list[i].n_after ? 0 : overhead_s, &task[i],
-                   cost);
+        as_message(a, r, &m->list[i], m->list[i].n_after ? 0 : overhead_s, &task[i], cost);
     cost->task = task;
     cost->n_tasks = m->n;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cost/calibration.h"
 #include "machine/machine.h"
 #include "sim/step_totals.h"
 #include "sim/tally.h"
@@ -25,8 +26,8 @@ struct counting {
 
 static void cover(struct counting *c, int device, const struct served *s)
 {
-    hp_cover(&c->comm[device], &c->arena, s->now, s->times.start, s->times.end);
-    hp_cover(&c->either[device], &c->arena, s->now, s->times.start, s->times.end);
+    hp_cover(&c->comm[device], &c->arena, s->times.start, s->times.end);
+    hp_cover(&c->either[device], &c->arena, s->times.start, s->times.end);
 }
 
 /* Count a comm's task for the devices that take part. */
@@ -72,8 +73,7 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
-        hp_cover(&c->either[what->queue], &c->arena, served->now, served->times.start,
-                 served->times.end);
+        hp_cover(&c->either[what->queue], &c->arena, served->times.start, served->times.end);
         c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind != BLOCK_COMPUTE;
         if (block.kind == BLOCK_COMPUTE && c->begins)
@@ -271,6 +271,30 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
+/* The mean over devices. */
+static struct less_known less_known(const struct hypar_sim *sim)
+{
+    const struct hypar_sim_summary *s = &sim->summary;
+    double exposed_s = 0;
+    for (int d = 0; d < s->n_devices; d++)
+        exposed_s += s->step_s - sim->device[d].busy_s - sim->device[d].waiting_s;
+    if (!(s->step_s > 0))
+        return (struct less_known){ 0 };
+    return (struct less_known){ .messages = fmax(0, exposed_s / s->n_devices / s->step_s),
+                                .launches = s->launch_s / s->step_s };
+}
+
+/* Where the measured step lies, by how far steps of such devices were off. */
+static struct hypar_interval interval_of(const struct hypar_sim *sim)
+{
+    const struct hypar_sim_summary *s = &sim->summary;
+    bool profiled = s->measured.asked && s->measured.measured_share > 0.5;
+    struct hypar_calibration c =
+        hp_calibration(sim->program->plan->machine, &s->how.framework, profiled);
+    struct less_known parts = less_known(sim);
+    return hp_interval(&c, s->step_s, &parts);
+}
+
 static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
@@ -286,6 +310,7 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->summary.comm_bytes = totals.comm_bytes;
     sim->summary.link_bytes = totals.link_bytes;
     sim->summary.energy = totals.energy;
+    sim->summary.interval = interval_of(sim);
     sim->summary.energy.idle_j = hp_idle_w(sim->program->plan->machine) * sim->summary.step_s;
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);

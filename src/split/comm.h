@@ -25,10 +25,20 @@ struct message {
     double bytes;
 };
 
+/* The share of a message's bytes that crosses link `i` of its route of `n` links. */
+static inline double hp_message_share(int up_of, int down_of, int i, int n)
+{
+    int of = i < n / 2 ? up_of : down_of;
+    return of > 1 ? 1. / of : 1;
+}
+
 /* A message of a collective. It waits for the messages after[], all of which have smaller
  * numbers, and for the sender's own contribution. */
 struct comm_message {
     struct message message;
+    /* Where switches sum or copy: so many messages of a round are one on the first half of this
+     * one's route (up to the switch), and on the second half (down from it); 0: each is one. */
+    int up_of, down_of;
     int n_after;
     const int *after;
 };

@@ -14,6 +14,10 @@ $ hypar models gpt2
 > attention                    fused  fused   unfused
 > attention_dropout_percent        0      0        99
 > dropout_percent                 10      0        99
+> ffn                              0      0   1048576
+> kv_heads                         0      0   1048576
+> tied                             1      0         1
+> biases                           1      0         1
 >
 > As in gpt2:layers=12.
 $ hypar models mlp

@@ -76,8 +76,8 @@ $ cd $TMP && hypar explain alex.json
 >                                                        +66 %, w=8 +66 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has, in the order in which the plan
-> lists them.
+> Split otherwise: on the devices that it has (one: on all of its stage, or of the
+> machine), in the order in which the plan lists them.
 >
 > what would help                       step   change   memory
 > links between nodes twice as fast   9.8 ms*   -43 %   107 MB
@@ -184,8 +184,8 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > all others                               78.9 ms  41.5 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has, in the order in which the plan
-> lists them.
+> Split otherwise: on the devices that it has (one: on all of its stage, or of the
+> machine), in the order in which the plan lists them.
 >
 > what would help                       step   change   memory
 > devices twice as fast              97.1 ms*   -49 %  2.26 GB

@@ -635,11 +635,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """The mesh over all ranks of torchrun."""
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
+>     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
 >     if planned != started:
->         raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
+>         raise Refused(f"this plan is for {planned} processes, " + (f"torchrun started {started}" if by_torchrun else "torchrun starts them"))
+>     if not by_torchrun:
+>         dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
->         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+>         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
 >     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
 >
 >
@@ -988,11 +991,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """The mesh over all ranks of torchrun."""
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
+>     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
 >     if planned != started:
->         raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
+>         raise Refused(f"this plan is for {planned} processes, " + (f"torchrun started {started}" if by_torchrun else "torchrun starts them"))
+>     if not by_torchrun:
+>         dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
->         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+>         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
 >     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
 >
 >

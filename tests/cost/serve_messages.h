@@ -60,7 +60,9 @@ static inline void server_send(struct server *p, int number)
     offset_s = 0;
     for (int i = 0; i < n; i++) {
         struct hypar_link link = hypar_machine_link(p->machine, p->route[i] / 2);
-        double held_s = message->bytes / link.bytes_per_s;
+        double share = hp_message_share(p->messages->list[number].up_of,
+                                        p->messages->list[number].down_of, i, n);
+        double held_s = share * message->bytes / link.bytes_per_s;
         p->free_s[p->route[i]] = start_s + offset_s + held_s;
         offset_s += link.latency_s;
         slowest_s = held_s > slowest_s ? held_s : slowest_s;

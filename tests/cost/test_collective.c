@@ -51,7 +51,8 @@ struct flow {
     const struct comm_group *group;
     const struct comm_rounds *rounds;
     const struct comm_messages *messages;
-    int n_pieces; /* different ones */
+    int n_pieces;  /* different ones of a chunk */
+    int per_chunk; /* messages */
     sum all;
     bool wasteful;    /* known to send some of what is there already */
     sum *sent;        /* [message][piece] */
@@ -66,6 +67,13 @@ static int piece_of(const struct comm_hop *hop, int repetition, int j)
     return hop->base + (int)(at < 0 ? at + hop->period : at);
 }
 
+static bool is_own(const struct flow *f, int device, int piece)
+{
+    int n = f->group->n_devices, per_part = f->n_pieces / f->rounds->parts;
+    const int *own = f->rounds->own + piece / per_part * n;
+    return piece % per_part / (per_part / n) == own[device];
+}
+
 static sum piece_at_start(const struct flow *f, int device, int piece)
 {
     int n = f->group->n_devices;
@@ -74,7 +82,7 @@ static sum piece_at_start(const struct flow *f, int device, int piece)
     case COMM_BROADCAST:
         return device == f->group->root ? f->all : 0;
     case COMM_ALL_GATHER:
-        return piece / (f->n_pieces / n) == f->rounds->own[device] ? f->all : 0;
+        return is_own(f, device, piece) ? f->all : 0;
     case COMM_ALL_TO_ALL:
         return piece / n == device ? f->all : 0;
     default:
@@ -89,7 +97,7 @@ static bool wants(const struct flow *f, int device, int piece)
     case COMM_REDUCE:
         return device == f->group->root;
     case COMM_REDUCE_SCATTER:
-        return piece / (f->n_pieces / n) == f->rounds->own[device];
+        return is_own(f, device, piece);
     case COMM_ALL_TO_ALL:
         return piece % n == device && piece / n != device;
     default:
@@ -97,11 +105,13 @@ static bool wants(const struct flow *f, int device, int piece)
     }
 }
 
-/* What `device` has of a piece once the messages in `arrived` (all if NULL) have arrived. */
-static sum piece_at(const struct flow *f, int device, int piece, const uint64_t *arrived)
+/* What `device` has of a chunk's piece once the messages in `arrived` (all if NULL) have
+ * arrived. */
+static sum piece_at(const struct flow *f, int chunk, int device, int piece,
+                    const uint64_t *arrived)
 {
     sum have = piece_at_start(f, device, piece);
-    for (int s = 0; s < f->messages->n; s++) {
+    for (int s = chunk * f->per_chunk; s < (chunk + 1) * f->per_chunk; s++) {
         sum more = f->sent[(size_t)s * (size_t)f->n_pieces + (size_t)piece];
         if (!more || f->messages->list[s].message.to != f->group->device[device] ||
             (arrived && !(arrived[s / 64] >> s % 64 & 1)))
@@ -129,28 +139,29 @@ static void follow_message(struct flow *f, const struct comm_hop *hop, int repet
     }
     for (int j = 0; j < hop->n_pieces; j++) {
         int piece = piece_of(hop, repetition, j);
-        sum have = piece_at(f, hop->from, piece, before);
+        sum have = piece_at(f, s / f->per_chunk, hop->from, piece, before);
         assert_int_not_equal(have, 0); /* it sends what it has */
         f->sent[s * f->n_pieces + piece] = have;
     }
 }
 
-/* The hop that a message is; the messages of a round have an order of their own. */
+/* The hop that a message is; the messages of a round have an order of their own. Of several
+ * between the same devices, which wait for the same, each is taken once: `taken`, by hop, is
+ * the number of the round that took it last. */
 static const struct comm_hop *hop_of(const struct flow *f, const struct comm_round *round,
-                                     int number)
+                                     int number, int *taken, int time)
 {
     const struct message *message = &f->messages->list[number].message;
-    const struct comm_hop *found = NULL;
     for (int h = round->first; h < round->first + round->n; h++) {
         const struct comm_hop *hop = &f->rounds->hop[h];
-        if (f->group->device[hop->from] == message->from &&
-            f->group->device[hop->to] == message->to) {
-            assert_null(found);
-            found = hop;
-        }
+        if (f->group->device[hop->from] != message->from ||
+            f->group->device[hop->to] != message->to || taken[h] == time)
+            continue;
+        taken[h] = time;
+        return hop;
     }
-    assert_non_null(found);
-    return found;
+    fail_msg("no such hop");
+    return NULL;
 }
 
 /* Follow the pieces through all messages. */
@@ -168,31 +179,44 @@ static void check_flow(const struct hypar_machine *machine, const struct comm_gr
     f.wasteful = strcmp(way->algorithm, "scatter, all-gather") == 0;
     f.all = ((sum)1 << n) - 1;
     f.n_words = messages->n / 64 + 1;
+    f.per_chunk = messages->n / rounds.chunks;
+    assert_int_equal(messages->n % rounds.chunks, 0);
+    int *taken = NEW(&arena, int, rounds.n_hops), time = 0;
     f.sent = NEW(&arena, sum, messages->n * f.n_pieces);
     f.sums = NEW(&arena, bool, messages->n);
     f.before = NEW(&arena, uint64_t, messages->n * f.n_words);
-    for (int r = 0; r < rounds.n_rounds; r++)
-        for (int k = 0; k < rounds.round[r].repeat; k++)
+    for (int r = 0; s < messages->n; r = (r + 1) % rounds.n_rounds)
+        for (int k = 0; k < rounds.round[r].repeat; k++) {
+            time++;
             for (int h = 0; h < rounds.round[r].n; h++, s++) {
                 assert_true(s < messages->n);
-                const struct comm_hop *hop = hop_of(&f, &rounds.round[r], s);
+                const struct comm_hop *hop = hop_of(&f, &rounds.round[r], s, taken, time);
                 f.sums[s] = rounds.round[r].sums;
                 assert_near(messages->list[s].message.bytes,
-                            bytes * hop->n_pieces / rounds.pieces_per_whole);
+                            bytes / rounds.chunks * hop->n_pieces / rounds.pieces_per_whole);
                 follow_message(&f, hop, k, s);
             }
+        }
     assert_int_equal(s, messages->n);
-    for (int i = 0; i < n; i++)
-        for (int p = 0; p < f.n_pieces; p++)
-            if (wants(&f, i, p))
-                assert_int_equal(piece_at(&f, i, p, NULL), f.all);
+    for (int c = 0; c < rounds.chunks; c++)
+        for (int i = 0; i < n; i++)
+            for (int p = 0; p < f.n_pieces; p++)
+                if (wants(&f, i, p))
+                    assert_int_equal(piece_at(&f, c, i, p, NULL), f.all);
     hp_arena_free(&arena);
 }
 
 /* --- what it costs --- */
 
+/* What a link carries of a message: switches that sum or copy have messages share a load. */
+static double on_link(const struct comm_hop *hop, int i, int n)
+{
+    int together = 2 * i < n ? hop->up_of : hop->down_of;
+    return (double)hop->n_pieces / (together ? together : 1);
+}
+
 /* Time and loads by the definition, round by round, with no table of links and no repetition.
- */
+ * Chunks after the first take what the busiest link takes. */
 static void check_way(const struct hypar_machine *machine, const struct comm_group *group,
                       const struct comm_way *way)
 {
@@ -216,7 +240,7 @@ static void check_way(const struct hypar_machine *machine, const struct comm_gro
                 for (int i = 0; i < n; i++) {
                     struct hypar_link link = hypar_machine_link(machine, route[i] / 2);
                     double held_s =
-                        (double)hop->n_pieces / rounds.pieces_per_whole / link.bytes_per_s;
+                        on_link(hop, i, n) / rounds.pieces_per_whole / link.bytes_per_s;
                     route_s += link.latency_s;
                     longest_s = max(longest_s, load_s[route[i]] += held_s);
                     total_s[route[i]] += held_s;
@@ -226,6 +250,10 @@ static void check_way(const struct hypar_machine *machine, const struct comm_gro
             fixed_s += latency_s;
             s_per_byte += longest_s;
         }
+    double busiest_s = 0;
+    for (int l = 0; l < n_links; l++)
+        busiest_s = max(busiest_s, total_s[l]);
+    s_per_byte = (s_per_byte + (rounds.chunks - 1) * busiest_s) / rounds.chunks;
     assert_near(way->fixed_s, fixed_s + way->overhead.fixed_s);
     assert_near(way->s_per_byte, s_per_byte + way->overhead.s_per_byte);
     for (int l = 0; l < n_links; l++)
@@ -367,6 +395,11 @@ static void check_one(const struct hypar_machine *machine, const struct comm_gro
     assert_true(served_s >= bound_s * (1 - 1e-12));
     for (int l = 0; l < way->n_links; l++)
         assert_true(bytes * way->link[l].s_per_byte <= served_s * (1 + 1e-12));
+    /* Served first come, first served, all first rounds of chunks come before the second ones.
+     */
+    int number;
+    if (row_of(group->kind, way->algorithm, &number)->chunks > 1)
+        assert_true(served_s <= 1.5 * one_s);
     if (strcmp(hypar_machine_topology(machine), "full") == 0) {
         struct hypar_link link = hypar_machine_link(machine, 0);
         double closed_s = closed_form(group, way, link.latency_s, bytes / link.bytes_per_s);
@@ -477,6 +510,10 @@ static void every_algorithm(void **state)
         "full:18",
         "cluster:3x6,nics=1",
         "cluster:3x6,nics=3",
+        "cluster:3x6,nics=6,nvls=on",
+        "cluster:6x3,nics=3,sharp=on",
+        "cluster:9x2,nvls=on,sharp=on",
+        "cluster:18x1,nvls=on,sharp=on",
         "cluster:2x4+cluster:2x5,device=a100",
         "htree:18",
         "htree:32",
@@ -595,6 +632,10 @@ static void cards_are_shared(void **state)
         { "halving and doubling", 2 * (2 + 8), 2 * (.05 + 2 * .25) },
         { "tree", 2 * (2 + 8), 2 * (.1 + 1) },
         { "hierarchical", 2 * (2 + 8), 2 * (.05 + 2 * .25) },
+        { "node rings", 6 * 8, 6 * 2 * .125 }, /* both rings over one card */
+        /* the first of 32 chunks likewise, then the card is never idle */
+        { "pipelined hierarchical", 2 * (2 + 8), (2 * (.05 + 2 * .25) + 31 * 1) / 32 },
+        { "pipelined trees", 2 * (2 + 8), (2 * (.05 + 2 * .25) + 31 * 1) / 32 },
     };
     assert_int_equal(model->n_ways, sizeof expected / sizeof *expected);
     for (int w = 0; w < model->n_ways; w++) {
@@ -919,17 +960,27 @@ static void no_ring_is_slower(void **state)
     assert_true(faster > 100);
 }
 
+static int bits_of(unsigned set)
+{
+    int n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
 /* The most others that a device sends to, or receives from, in one round. */
 static int most_at_once(const struct comm_rounds *rounds)
 {
     int most = 0;
     for (int r = 0; r < rounds->n_rounds; r++) {
         const struct comm_round *round = &rounds->round[r];
-        int sent[16] = { 0 }, received[16] = { 0 };
+        unsigned sent[16] = { 0 }, received[16] = { 0 };
         for (int h = round->first; h < round->first + round->n; h++) {
-            int out = ++sent[rounds->hop[h].from], in = ++received[rounds->hop[h].to];
-            most = out > most ? out : most;
-            most = in > most ? in : most;
+            int from = rounds->hop[h].from, to = rounds->hop[h].to;
+            sent[from] |= 1u << to;
+            received[to] |= 1u << from;
+            most = bits_of(sent[from]) > most ? bits_of(sent[from]) : most;
+            most = bits_of(received[to]) > most ? bits_of(received[to]) : most;
         }
     }
     return most;
@@ -939,14 +990,16 @@ static int most_at_once(const struct comm_rounds *rounds)
 static void flags_are_true(void **state)
 {
     (void)state;
-    static const char *const words[] = { "torus:4x4", "full:16" };
+    static const char *const words[] = { "torus:4x4", "full:16",
+                                         "cluster:4x4,nvls=on,sharp=on" };
     const struct comm_algorithm *row;
     int device[16];
     for (int d = 0; d < 16; d++)
         device[d] = d;
     for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
-        int most[2] = { 0 };
-        for (int m = 0; m < 2; m++) {
+        int most[3] = { 0 };
+        bool of_nodes = row->needs == ON_NODES || row->needs == BY_SWITCHES;
+        for (int m = of_nodes ? 2 : 0; m < 3; m++) {
             struct hypar_machine *machine = machine_of(words[m]);
             struct arena arena = { 0 };
             struct comm_group group = { row->kind, row->kind == COMM_SEND ? 2 : 16, device, 0 };
@@ -960,7 +1013,7 @@ static void flags_are_true(void **state)
             hypar_machine_free(machine);
         }
         if (row->kind == COMM_ALL_REDUCE || row->to_many)
-            assert_int_equal(row->to_many, most[0] > 2);
+            assert_int_equal(row->to_many, most[of_nodes ? 2 : 0] > 2);
         if (row->kind == COMM_ALL_REDUCE)
             assert_int_equal(row->on_tori, most[0] > most[1]);
     }

@@ -68,9 +68,12 @@ static const struct {
     { "gpt2:seq=128", 124439808, 0, 74 },
     { "gpt2:attention=unfused,attention_dropout_percent=10", 124439808, 0, 74 },
     { "gpt:layers=24,hidden=2048,heads=16,seq=1024,vocab=50257", 1313626112, 0, 146 },
+    { "gpt2:tied=0", 163037184, 0, 74 },
+    { "gpt2:ffn=2048,kv_heads=4,biases=0", 96045312, 0, 74 },
     { "gpt2-xl", 1557611200, 0, 290 },
     { "gpt3-175b", 174604259328, 0, 578 },
     { "llama", 6738415616, 0, 226 },
+    { "llama:tied=1", 6607343616, 0, 226 },
     { "llama2-7b", 6738415616, 0, 226 },
     { "llama2-70b", 68976648192, 0, 562 },
     { "rnntc", 43829250, 1.34218, 201 },
@@ -165,7 +168,7 @@ static void test_listed_options(void **state)
     (void)state;
     for (int m = 0; m < hypar_model_count(); m++) {
         struct hypar_model_info info = hypar_model_at(m);
-        char word[240];
+        char word[320];
         snprintf(word, sizeof word, "%s%s%s", info.name, *info.options ? ":" : "",
                  info.options);
         assert_true(strlen(info.options) + 1 < sizeof info.options);

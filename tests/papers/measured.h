@@ -9,29 +9,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/files/csv.h"
 #include "cost/collective.h"
 
-enum { MEASURED_LINE = 512 };
+enum { MEASURED_PATH = 512 };
 
-/* The file, past its first line, which must be `header`; NULL: it is not there. */
-static inline FILE *measured_open(const char *name, const char *header)
+/* Read NAME.csv, or where the name has a folder this file; false: it is not there, or no table,
+ * which is told. */
+static inline bool measured_read(struct csv *csv, struct arena *arena, const char *name)
 {
     const char *folder = getenv("HYPAR_MEASURED");
     glob_t beside = { 0 };
-    char path[MEASURED_LINE], line[MEASURED_LINE];
+    char path[MEASURED_PATH];
+    struct hypar_error err;
     if (!folder && glob("../*/data/measured", 0, NULL, &beside) == 0)
         folder = beside.gl_pathv[0];
-    snprintf(path, sizeof path, "%s/%s", folder ? folder : "data/measured", name);
+    if (strchr(name, '/'))
+        snprintf(path, sizeof path, "%s", name);
+    else
+        snprintf(path, sizeof path, "%s/%s.csv", folder ? folder : "data/measured", name);
     globfree(&beside);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return NULL;
-    if (fgets(line, sizeof line, file) && strncmp(line, header, strlen(header)) == 0)
-        return file;
-    fprintf(stderr, "%s: expected the header %s\n", path, header);
-    fclose(file);
-    return NULL;
+    if (access(path, R_OK) != 0)
+        return false;
+    if (hp_csv_read_file(csv, arena, path, &err) == HYPAR_OK)
+        return true;
+    fprintf(stderr, "%s\n", err.text);
+    return false;
+}
+
+/* The field of a row in the first of these columns that the table has; "": it has none. */
+static inline const char *measured_field(const struct csv *csv, const struct csv_row *row,
+                                         const char *const *names, int n)
+{
+    for (int i = 0; i < n && names[i]; i++) {
+        int column = hp_csv_column(csv, names[i]);
+        if (column >= 0)
+            return row->field[column];
+    }
+    return "";
 }
 
 /* An all-reduce within a node of A100s, by NCCL (VIA-Research/vTrain). */
@@ -42,17 +59,23 @@ struct nccl_row {
 
 enum { NCCL_MAX = 256 };
 
+static inline double nccl_number(const struct csv *csv, int row, const char *column)
+{
+    return atof(measured_field(csv, &csv->row[row], &column, 1));
+}
+
 /* How many there are; 0: no such file. */
 static inline int nccl_rows(struct nccl_row *rows)
 {
-    FILE *file = measured_open("nccl-a100.csv", "collective,gpus,bytes,seconds");
-    char line[MEASURED_LINE];
+    struct arena arena = { 0 };
+    struct csv csv;
     int n = 0;
-    while (file && n < NCCL_MAX && fgets(line, sizeof line, file))
-        n += sscanf(line, "all_reduce,%d,%lf,%lf", &rows[n].devices, &rows[n].bytes,
-                    &rows[n].seconds) == 3;
-    if (file)
-        fclose(file);
+    if (measured_read(&csv, &arena, "nccl-a100"))
+        for (; n < csv.n_rows && n < NCCL_MAX; n++)
+            rows[n] = (struct nccl_row){ (int)nccl_number(&csv, n, "gpus"),
+                                         nccl_number(&csv, n, "bytes"),
+                                         nccl_number(&csv, n, "seconds") };
+    hp_arena_free(&arena);
     return n;
 }
 

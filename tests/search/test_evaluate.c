@@ -54,7 +54,7 @@ static enum hypar_status build_invalid(void *planner, const void *candidate,
     return HYPAR_OK;
 }
 
-static const struct generator generator = { .build = build, .off = 1.5, .most = 160 };
+static const struct generator generator = { .build = build, .off = 1.5 };
 
 /* All degrees of four devices, with one to eight micro-batches. */
 static void open_setting(struct setting *s)
@@ -172,7 +172,7 @@ static void bounds_leave_candidates_out(void **state)
 
 static void invalid_plans_are_no_candidates(void **state)
 {
-    static const struct generator invalid = { .build = build_invalid, .off = 1.5, .most = 160 };
+    static const struct generator invalid = { .build = build_invalid, .off = 1.5 };
     struct setting s;
     struct evaluation e;
     struct estimate estimate = { .step_s = 1, .tasks = 1 };

@@ -162,6 +162,7 @@ static void check_what_ifs(uint64_t seed, const struct hypar_explanation *e,
 }
 
 static void check_alternatives(uint64_t seed, const struct hypar_explanation *e,
+                               const struct hypar_plan *before,
                                const struct hypar_sim_options *how, struct tally *tally)
 {
     const struct hypar_explained_op *op;
@@ -173,6 +174,8 @@ static void check_alternatives(uint64_t seed, const struct hypar_explanation *e,
         before_s = op->path_s;
         for (int k = 0; k < op->n_alternatives; k++) {
             struct hypar_plan *plan = hypar_explained_alternative(e, i, k);
+            if (before->ops[op->op].n_devices == 1)
+                assert_string_not_equal(op->alternative[k].what, "whole");
             double step_s = summary_of(plan, how).step_s;
             if (op->alternative[k].step_s != step_s)
                 fail_msg("seed %llu: operator %d as %s: %.17g s, simulated %.17g s",
@@ -258,7 +261,7 @@ static void check_plan(uint64_t seed, const struct hypar_machine *machine, struc
     enum hypar_status status = hypar_explain(&e, plan, &options, &err);
     if (status == HYPAR_OK) {
         check_what_ifs(seed, e, plan, &how, tally);
-        check_alternatives(seed, e, &how, tally);
+        check_alternatives(seed, e, plan, &how, tally);
         check_differences(seed, plan, &how, tally);
         check_memory_settings(plan, &how);
         tally->plans++;

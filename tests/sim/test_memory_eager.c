@@ -240,6 +240,38 @@ static void views_of_parameters(void **state)
     }
 }
 
+/* In one micro-batch PyTorch scatters each gradient as soon as it is made, also where only the
+ * optimizer's state is divided. Gradients of several are added up whole. */
+static void scattered(void **state)
+{
+    (void)state;
+    enum { N = 8, WIDE = 32, DEVICES = 2 };
+    for (int i = 0; i < 4; i++) {
+        const bool compiled = i / 2;
+        const int micro = i % 2 + 1;
+        struct hypar_memory m[2];
+        for (int both = 0; both < 2; both++) {
+            struct net net = { .builder = hp_build("scattered", N) };
+            int x = input(&net, "x", N, WIDE), target = input(&net, "target", N, WIDE);
+            for (int layer = 0; layer < 4; layer++)
+                x = linear(&net, (char[]){ 'l', (char)('0' + layer), 0 }, x, WIDE);
+            add_op(&net, OP_MSE_LOSS, "loss", x, target, NULL);
+            make_plan(&net, DEVICES, compiled ? (struct plan_settings){ 0 } : eager,
+                      HYPAR_SHARD_NONE);
+            hp_plan_set_schedule(net.plan, &(struct hypar_schedule){ .micro_batches = micro });
+            if (hypar_plan_shard_all(
+                    net.plan, both ? HYPAR_SHARD_GRADIENTS : HYPAR_SHARD_OPTIMIZER, 0, NULL))
+                fail();
+            m[both] = memory_of(&net);
+            end(&net);
+        }
+        if (!compiled && micro == 1)
+            expect("peak", m[0].peak, m[1].peak);
+        else
+            assert_true(m[0].peak > m[1].peak);
+    }
+}
+
 /* Stages ------------------------------------------------------------------------------- */
 
 /* A stage has a buffer for each micro-batch that it receives, and for each error, and keeps
@@ -296,7 +328,7 @@ int main(void)
         cmocka_unit_test(slices),          cmocka_unit_test(sums),
         cmocka_unit_test(batch_norms),     cmocka_unit_test(gathered),
         cmocka_unit_test(gathered_memory), cmocka_unit_test(views_of_parameters),
-        cmocka_unit_test(stages),
+        cmocka_unit_test(scattered),       cmocka_unit_test(stages),
     };
     return cmocka_run_group_tests_name("sim: memory of eager frameworks", tests, NULL, NULL);
 }

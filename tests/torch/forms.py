@@ -465,6 +465,22 @@ class Forms(unittest.TestCase):
                 self.assertEqual([op.kind for op in made.ops if op.kind not in ("reshape", "transpose", "split")],
                                  ["linear", "rope", "rope", "attention", "cross_entropy"], (heads_first, lead, half))
 
+    def test_pairs(self):
+        """A rotary embedding that turns neighbours is told of; it is no 'rope'."""
+        class Pairs(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer, self.angle = nn.Linear(8, 8), torch.arange(6.0)[:, None] * 0.1 ** torch.arange(4)
+
+            def forward(self, x):
+                x = self.layer(x)
+                a, b, cos, sin = x[..., ::2], x[..., 1::2], self.angle.cos(), self.angle.sin()
+                return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+        made = graph(Pairs(), torch.randn(2, 6, 8))
+        self.assertEqual(len([note for note in made.notes if "turns pairs of neighbours" in note]), 1, made.notes)
+        made = graph(Rotary(True, (), False), torch.randn(2, 6, 16))
+        self.assertEqual([note for note in made.notes if "turns pairs" in note], [])
+
     def test_batch_dim(self):
         class Sequence(nn.Module):
             def __init__(self):

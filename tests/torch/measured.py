@@ -43,6 +43,12 @@ def mlp():
     return nn.Sequential(*layers), {"input": drawn(BATCH, LENGTH, 64)}, numbers(64, BATCH, LENGTH)
 
 
+def wide():
+    """Gradients outweigh activations, but where each device has the half of them."""
+    layers = [layer for _ in range(4) for layer in (nn.Linear(256, 256), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(256, 16)), {"input": drawn(BATCH, 96, 256)}, numbers(16, BATCH, 96)
+
+
 class Block(nn.Module):
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -110,7 +116,7 @@ NETS = {
     "qwen16": hugging("Qwen2Config", "Qwen2ForCausalLM", True, num_key_value_heads=1, **SIZES),
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
-    "vit16": vit, "mlp16": mlp, "resnet16": resnet, "dropped16": dropped,
+    "vit16": vit, "mlp16": mlp, "wide16": wide, "resnet16": resnet, "dropped16": dropped,
 }
 BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "simulation": {"framework": "eager"}, "measured": True}
 CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in [
@@ -131,6 +137,7 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("3d", "vit16", 4, {"data": 2, "pipeline": 2, "micro_batches": 2}),
     ("tensor", "mlp16", 2, {"tensor": 2}),
     ("zero3", "mlp16", 4, {"data": 4, "shard": "parameters"}),
+    ("zero1", "wide16", 2, {"data": 2, "shard": "optimizer"}),
     ("dp", "resnet16", 2, {"data": 2}),
     ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
     ("dp", "dropped16", 2, {"data": 2}),

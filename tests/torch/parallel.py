@@ -367,7 +367,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("llama16-dp-2", "llama16-tensor-2", "resnet16-dp-2", "bert16-zero2-4")
+QUICK = ("llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4")
 
 
 def cut_at(op, path):

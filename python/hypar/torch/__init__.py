@@ -58,7 +58,8 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         result.notes.append("the model is exported with use_cache = False: a training step reads no cache of keys and values")
     if unknown:
         result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; operators that depend on "
-                            "their values (a rotary embedding) may not be recognised, and the prediction then differs; made on the CPU, the model has them")
+                            "their values (a rotary embedding) may not be recognised, and the prediction then differs; made with device='cpu', "
+                            "buffers have values while parameters stay on meta")
     result.program, result.example, result.is_doubled = program, (args, kwargs), times > 1
     return result
 

@@ -127,7 +127,8 @@ def main():
         alike.setdefault((o["operator"], o["source"], o["why"]), []).append(o)
     for first, *others in alike.values():
         more = f" and {len(others)} more" if others else ""
-        print(f"hypar.torch: {first['name']}{more} is opaque: {first['operator']} in module '{first['module']}' ({first['source']}): {first['why']}",
+        where = f"module '{first['module']}'" if first["module"] else "the model or its loss"
+        print(f"hypar.torch: {first['name']}{more} is opaque: {first['operator']} in {where} ({first['source']}): {first['why']}",
               file=sys.stderr)
     try:
         if args.output == "-" or not (args.output or measured):

@@ -200,6 +200,19 @@ def rope_halves(call):
     return _emit_rope(call, call.tensor(call.t.value(a[0])), *tables)
 
 
+def turns_pairs(call):
+    """Is it the stack of two sums of products, or of a negated and a plain part, of every other element?"""
+    parts = call.node.args[0]
+    return len(parts) == 2 and len(call.node.args) > 1 and call.node.args[1] in (-1, len(call.out()[0]) - 1) and all(map(_every_other, parts))
+
+
+def _every_other(node, depth=3):
+    node = strip(node)
+    if name_of(node) == "slice":
+        return node.args[4:] == (2,)
+    return depth > 0 and name_of(node) in ("add", "sub", "mul", "neg") and any(_every_other(a, depth - 1) for a in node.all_input_nodes)
+
+
 def _product(call, node):
     """(half of x, table) of a product of both, else None."""
     if name_of(node) != "mul":

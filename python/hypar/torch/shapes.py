@@ -107,6 +107,9 @@ def turned(call, x, table):
 def stack(call, parts, dim=0):
     shape, sample = call.out()
     dim %= len(shape)
+    if patterns.turns_pairs(call):
+        call.graph.note("turns pairs of neighbours (an interleaved rotary embedding), which is planned step by step; "
+                        "one that turns halves of a head is one operator, 'rope'", call.where.path)
     parts = [call.settle(call.see(p, lambda v: v.unsqueeze(dim))) for p in parts]
     return call.add("concat", parts, {"axis": dim}, shape, sample)
 

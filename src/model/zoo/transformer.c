@@ -120,6 +120,10 @@ enum {
     GPT_ATTENTION,
     GPT_WEIGHTS_DROPOUT,
     GPT_DROPOUT,
+    GPT_FFN,
+    GPT_KV_HEADS,
+    GPT_TIED,
+    GPT_BIASES,
 };
 
 static const struct option gpt_options[] = {
@@ -132,49 +136,79 @@ static const struct option gpt_options[] = {
     [GPT_ATTENTION] = ATTENTION_OPTION,
     [GPT_WEIGHTS_DROPOUT] = { "attention_dropout_percent", 0, 0, 99 }, /* fused has none */
     [GPT_DROPOUT] = { "dropout_percent", 10, 0, 99 },
+    [GPT_FFN] = { "ffn", 0, 0, MAX_WIDTH },           /* 0: 4 x hidden */
+    [GPT_KV_HEADS] = { "kv_heads", 0, 0, MAX_WIDTH }, /* 0: as heads */
+    [GPT_TIED] = { "tied", 1, 0, 1 },
+    [GPT_BIASES] = { "biases", 1, 0, 1 }, /* of linear layers */
 };
 
 /* Columns [start, stop) of the matrix and of the bias of `whole`, as a layer of their own: a
  * split of its k then follows heads, which one of the whole matrix would not. */
 static int linear_part(struct net *net, const char *name, int x, const char *whole, int start,
-                       int stop)
+                       int stop, bool biases)
 {
     int sizes[] = { hp_net_dim(net, x, 2), stop - start };
     int w = hp_net_param(net, hp_net_label(net, "%s.w[%d:%d]", whole, start, stop), 2, sizes);
+    if (!biases)
+        return hp_net_op(net, OP_LINEAR, name, INPUTS(x, w), NULL);
     int b =
         hp_net_param(net, hp_net_label(net, "%s.b[%d:%d]", whole, start, stop), 1, sizes + 1);
     return hp_net_op(net, OP_LINEAR, name, INPUTS(x, w, b), NULL);
 }
 
+static int gpt_kv_heads(const int *option)
+{
+    return option[GPT_KV_HEADS] ? option[GPT_KV_HEADS] : option[GPT_HEADS];
+}
+
 static int gpt_layer(struct net *net, int x, const int *option)
 {
-    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS];
+    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS], kv_heads = gpt_kv_heads(option);
+    int ffn = option[GPT_FFN] ? option[GPT_FFN] : 4 * hidden, kv = hidden / heads * kv_heads;
+    bool biases = option[GPT_BIASES];
     int y = layer_norm(net, "ln_1", x, 1e-5);
-    int q = linear_part(net, "attn.q", y, "attn.c_attn", 0, hidden);
-    int k = linear_part(net, "attn.k", y, "attn.c_attn", hidden, 2 * hidden);
-    int v = linear_part(net, "attn.v", y, "attn.c_attn", 2 * hidden, 3 * hidden);
-    struct heads how = { heads, heads, true, option[GPT_ATTENTION],
+    int q = linear_part(net, "attn.q", y, "attn.c_attn", 0, hidden, biases);
+    int k = linear_part(net, "attn.k", y, "attn.c_attn", hidden, hidden + kv, biases);
+    int v = linear_part(net, "attn.v", y, "attn.c_attn", hidden + kv, hidden + 2 * kv, biases);
+    struct heads how = { heads, kv_heads, true, option[GPT_ATTENTION],
                          option[GPT_WEIGHTS_DROPOUT] / 100. };
     y = hp_net_attention(net, "attn", q, k, v, how);
-    y = linear_bias(net, "attn.c_proj", y, hidden);
+    y = hp_net_linear(net, "attn.c_proj", y, hidden, biases);
     x = add(net, "attn.add", x, drop(net, "attn.dropout", y, option[GPT_DROPOUT]));
 
-    y = linear_bias(net, "mlp.c_fc", layer_norm(net, "ln_2", x, 1e-5), 4 * hidden);
-    y = linear_bias(net, "mlp.c_proj", apply(net, OP_GELU, "mlp.gelu", y), hidden);
+    y = hp_net_linear(net, "mlp.c_fc", layer_norm(net, "ln_2", x, 1e-5), ffn, biases);
+    y = hp_net_linear(net, "mlp.c_proj", apply(net, OP_GELU, "mlp.gelu", y), hidden, biases);
     return add(net, "mlp.add", x, drop(net, "mlp.dropout", y, option[GPT_DROPOUT]));
 }
 
-/* The output layer is the embedding, transposed. */
+/* An embedding of tokens; its table is kept in `shared` for the output layer. */
+static int shared_embedding(struct net *net, struct shared *shared, const char *name, int ids,
+                            int vocab, int hidden)
+{
+    int x;
+    hp_net_shared(
+        net, shared,
+        &(struct op_request){ OP_EMBEDDING, name, INPUTS(ids, HP_MAKE),
+                              ATTRS({ ATTR_VOCAB, 1, V(vocab) }, { ATTR_OUT, 1, V(hidden) }) },
+        &x, 1);
+    return x;
+}
+
+/* The output layer: the embedding, transposed, or (untied) a matrix of its own. */
+static void head(struct net *net, const struct shared *table, int x, int vocab, bool tied)
+{
+    hp_net_classify(net, tied
+                             ? hp_net_op(net, OP_LINEAR, "lm_head", INPUTS(x, table->tensor[1]),
+                                         ATTRS({ ATTR_TRANSPOSED, 1, V(1) }))
+                             : linear(net, "lm_head", x, vocab));
+}
+
 static void gpt(struct net *net, const int *option)
 {
-    int ids = tokens(net, "tokens", option[GPT_SEQ]), x;
+    int ids = tokens(net, "tokens", option[GPT_SEQ]);
     struct shared wte = { 0 };
-    check_heads(net, option[GPT_HIDDEN], option[GPT_HEADS], option[GPT_HEADS]);
-    hp_net_shared(net, &wte,
-                  &(struct op_request){ OP_EMBEDDING, "wte", INPUTS(ids, HP_MAKE),
-                                        ATTRS({ ATTR_VOCAB, 1, V(option[GPT_VOCAB]) },
-                                              { ATTR_OUT, 1, V(option[GPT_HIDDEN]) }) },
-                  &x, 1);
+    check_heads(net, option[GPT_HIDDEN], option[GPT_HEADS], gpt_kv_heads(option));
+    int x = shared_embedding(net, &wte, "wte", ids, option[GPT_VOCAB], option[GPT_HIDDEN]);
     x = add_positions(net, "wpe", x, option[GPT_POSITIONS]);
     x = drop(net, "drop", x, option[GPT_DROPOUT]);
     for (int i = 0; i < option[GPT_LAYERS]; i++) {
@@ -183,14 +217,22 @@ static void gpt(struct net *net, const int *option)
         hp_net_leave(net, outer);
     }
     x = layer_norm(net, "ln_f", x, 1e-5);
-    x = hp_net_op(net, OP_LINEAR, "lm_head", INPUTS(x, wte.tensor[1]),
-                  ATTRS({ ATTR_TRANSPOSED, 1, V(1) }));
-    hp_net_classify(net, x);
+    head(net, &wte, x, option[GPT_VOCAB], option[GPT_TIED]);
 }
 
 /* LLaMA 2: Touvron et al. 2023 ---------------------------------------------------------- */
 
-enum { LL_LAYERS, LL_HIDDEN, LL_HEADS, LL_KV_HEADS, LL_FFN, LL_SEQ, LL_VOCAB, LL_ATTENTION };
+enum {
+    LL_LAYERS,
+    LL_HIDDEN,
+    LL_HEADS,
+    LL_KV_HEADS,
+    LL_FFN,
+    LL_SEQ,
+    LL_VOCAB,
+    LL_ATTENTION,
+    LL_TIED,
+};
 
 static const struct option llama_options[] = {
     [LL_LAYERS] = { "layers", 32, 1, MAX_LAYERS },
@@ -201,6 +243,7 @@ static const struct option llama_options[] = {
     [LL_SEQ] = { "seq", 4096, 1, MAX_LENGTH },
     [LL_VOCAB] = { "vocab", 32000, 1, MAX_VOCAB },
     [LL_ATTENTION] = ATTENTION_OPTION,
+    [LL_TIED] = { "tied", 0, 0, 1 },
 };
 
 static int rms_norm(struct net *net, const char *name, int x)
@@ -238,15 +281,16 @@ static void llama(struct net *net, const int *option)
 {
     int hidden = option[LL_HIDDEN], heads = option[LL_HEADS];
     check_heads(net, hidden, heads, option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads);
-    int x = tokens(net, "tokens", option[LL_SEQ]);
-    x = embedding(net, "embed_tokens", x, option[LL_VOCAB], hidden);
+    struct shared table = { 0 };
+    int ids = tokens(net, "tokens", option[LL_SEQ]);
+    int x = shared_embedding(net, &table, "embed_tokens", ids, option[LL_VOCAB], hidden);
     for (int i = 0; i < option[LL_LAYERS]; i++) {
         size_t outer = hp_net_enter(net, "layers.%d", i);
         x = llama_layer(net, x, option);
         hp_net_leave(net, outer);
     }
     x = rms_norm(net, "norm", x);
-    hp_net_classify(net, linear(net, "lm_head", x, option[LL_VOCAB]));
+    head(net, &table, x, option[LL_VOCAB], option[LL_TIED]);
 }
 
 const struct family hp_family_bert = FAMILY(bert, bert_options);

@@ -10,7 +10,7 @@
 #include "model/zoo/layers.h"
 
 enum {
-    MAX_OPTIONS = 12, /* of one family */
+    MAX_OPTIONS = 16, /* of one family */
     MAX_SIZES = 256,  /* of a family whose options are a list of sizes */
 };
 

@@ -63,7 +63,8 @@ struct buffer {
     int arrives;     /* while it is found: the action after whose passes it is received, -1 */
     bool mask;       /* a byte for each element: the mask that this part of the dropout whose
                         output the place is draws */
-    int saved_bytes; /* of each element: what eager execution saves beside it; else 0 */
+    bool loss;       /* fp32 beside the short logits or their errors */
+    int saved_bytes; /* of each element: what the framework saves beside it; else 0 */
     int part;
 };
 

@@ -38,12 +38,14 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
     at->rebuilt += t->rebuilt;
     at->saved += t->saved;
     at->temporary += t->temporary;
+    at->losses += t->losses;
     at->gradients += t->gradients;
     note_action(body, action, at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
     at->saved -= t->end_saved;
     at->temporary -= t->end_temporary;
+    at->losses -= t->end_losses;
 }
 
 /* Go through the passes action by action, every device at once, counting from what there is
@@ -72,6 +74,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
         now[i].rebuilt += body->late[i].rebuilt;
         now[i].saved += body->late[i].saved;
         now[i].temporary += body->late[i].temporary;
+        now[i].losses += body->late[i].losses;
         note_action(body, i, &now[i]);
     }
 }
@@ -270,6 +273,7 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
                 at.rebuilt += lasts->rebuilt;
                 at.saved += lasts->saved;
                 at.temporary += lasts->temporary;
+                at.losses += lasts->losses;
             }
     return at;
 }
@@ -300,6 +304,7 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
         at.kept += flight->others[i] * level[i].kept;
         at.rebuilt += flight->others[i] * level[i].rebuilt;
         at.temporary += flight->others[i] * level[i].temporary;
+        at.losses += flight->others[i] * level[i].losses;
     }
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
@@ -328,8 +333,8 @@ static double most_saved(const struct memory_maker *m, const struct flights *f,
     return most;
 }
 
-/* `fixed` is there all the time, `peak` at the fullest moment: a term that is not a tensor, as
- * the framework's, is added to both. */
+/* `fixed` is there all the time, `peak` at the fullest moment: terms that are no tensors are
+ * added to both (plan/memory_terms.h). */
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
@@ -339,16 +344,17 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, f, &f->flight[i], level, device));
     out->activations = most.kept + m->shared[device] + m->batch[device];
-    out->buffers = most.temporary + m->received[device];
+    out->buffers = most.temporary - most.losses + m->received[device];
+    out->losses = most.losses;
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
     out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
-    out->framework = m->program->plan->framework_bytes;
-    m->model->fixed[device] =
-        lasting + m->shared[device] + m->batch[device] + m->received[device] + out->framework;
-    out->peak = lasting + most.gradients + out->activations + out->buffers + out->framework;
+    double tensors = hp_tensor_bytes(out);
+    hp_fill_memory(out, hypar_machine_device(m->program->plan->machine, device), &m->how);
+    m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] +
+                              m->received[device] + (out->peak - tensors);
 }
 
 static void finish_devices(struct memory_maker *m)
@@ -458,6 +464,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
         m.options = *options;
     model->arena = arena;
     begin_model(&m);
+    m.how = hp_memory_how(program->plan);
     bool eager = program->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     struct held_as held =
         hp_held_as(program->lowering, eager ? VIEWS_AND_SLICES : VIEWS_ONE, &m.scratch);

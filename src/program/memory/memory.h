@@ -10,7 +10,7 @@
  *    passes that write them.
  *  - Sums need no room of their own: what is received is added chunk by chunk.
  *
- * Staging areas of messages, kernels' workspaces and fragmentation do not count. */
+ * Staging areas of messages do not count; what else is no tensor: plan/memory_terms.h. */
 #ifndef PROGRAM_MEMORY_H
 #define PROGRAM_MEMORY_H
 

@@ -2,6 +2,7 @@
 #ifndef PROGRAM_MEMORY_PARTS_H
 #define PROGRAM_MEMORY_PARTS_H
 
+#include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 
@@ -9,6 +10,7 @@
 struct pass_memory {
     double kept, temporary;         /* begin with it */
     double end_kept, end_temporary; /* end with it */
+    double losses, end_losses;      /* of temporary: fp32 copies at the loss */
     double rebuilt, end_rebuilt;    /* of kept: what recomputation would not keep */
     double saved, end_saved;        /* what the backward half reads */
     double gradients; /* of parameters, that begin with it in the first micro-batch */
@@ -16,7 +18,7 @@ struct pass_memory {
 
 /* What lies on a device at one time, of the micro-batch at hand. */
 struct instant {
-    double kept, temporary, rebuilt;
+    double kept, temporary, losses, rebuilt;
     double saved;     /* what the backward half reads */
     double gradients; /* of parameters, where the backward half makes them */
 };
@@ -49,6 +51,7 @@ struct memory_maker {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
     struct memory_options options;
+    struct memory_how how;
     struct memory_model *model;
     struct buffer_finder finder;
     struct body_memory *body;
@@ -72,6 +75,7 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
 static inline bool hp_gradients_begin(const struct hypar_program *program)
 {
     return program->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
+           !hp_framework_memory(&program->plan->simulation)->flat_gradients &&
            !program->iteration->forward && !program->iteration->delayed;
 }
 

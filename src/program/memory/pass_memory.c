@@ -89,6 +89,7 @@ static void add_to(struct instant *at, const struct instant *bytes)
     at->rebuilt += bytes->rebuilt;
     at->saved += bytes->saved;
     at->temporary += bytes->temporary;
+    at->losses += bytes->losses;
 }
 
 /* Does the runtime of stages have a buffer for each micro-batch that a stage receives, from
@@ -108,10 +109,13 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         last = hp_own_at(m, device, buffer->last);
     int n = hp_list_actions(m->program->schedule, hp_slots_of(m->program->schedule, device));
     double bytes = bytes_of(m, buffer);
-    bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
-    struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
+    /* errors that wait are not activations, nor is what belongs to the loss */
+    bool kept = buffer->kept && !buffer->backward && !buffer->loss;
+    struct instant of = { .kept = kept ? bytes : 0,
+                          .temporary = kept ? 0 : bytes,
+                          .losses = buffer->loss ? bytes : 0 };
     of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
-    of.saved = kept && !buffer->sent ? bytes : 0;
+    of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
     bool lasting = buffer->received && has_receive_buffers(m);
     if (lasting) {
         of.kept = of.rebuilt = of.temporary = 0;
@@ -125,6 +129,7 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         begin->rebuilt += of.rebuilt;
         begin->saved += of.saved;
         begin->temporary += of.temporary;
+        begin->losses += of.losses;
     }
     if (buffer->kept)
         add_to(&body->lasts[device][first * (n + 1) + last], &of);
@@ -138,6 +143,7 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         end->end_rebuilt += of.rebuilt;
         end->end_saved += of.saved;
         end->end_temporary += of.temporary;
+        end->end_losses += of.losses;
     }
 }
 

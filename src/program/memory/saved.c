@@ -1,5 +1,6 @@
 /* What operators keep for their backward halves beside the tensors of the graph: masks of
- * dropouts, and what a framework that runs operator by operator saves. */
+ * dropouts, and what a framework saves, above all one that runs operator by operator. */
+#include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
 /* A buffer that only one part of an operator uses, as large as an operand. The buffer begins
@@ -77,17 +78,28 @@ static const struct eager_row eager_rows[OP_KIND_COUNT] = {
     [OP_RMS_NORM] = { .tensors = 1, .wide_bytes = 2 },
     /* ... tanh(), 1 + tanh() and x / 2; errors of the last two, of which one is summed up */
     [OP_GELU_TANH] = { .tensors = 3, .errors = 1 },
-    /* logarithms of probabilities, in fp32; errors of these, and of the logits */
-    [OP_CROSS_ENTROPY] = { .wide_bytes = 2, .wide_errors = 2 },
     [OP_DROPOUT] = { .mask_bytes = 1 },
     /* what is normalised, and its product with the error */
     [OP_BATCH_NORM] = { .wide_errors = 2 },
 };
 
+/* Tensors of fp32 at the loss, as large as the logits. By default operator by operator there
+ * are the logarithms of probabilities, and errors of these and of the logits; a kernel for all
+ * of the loss needs none. */
+static int wide_logits(const struct hypar_plan *plan)
+{
+    enum { EAGER = 3 };
+    double tensors = hp_framework_memory(&plan->simulation)->logits_fp32;
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
+    return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
+}
+
 int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
 {
     const struct eager_row *row = &eager_rows[kind];
     int each = hp_precision_bytes(plan->precision);
+    if (kind == OP_CROSS_ENTROPY)
+        return wide_logits(plan) > 0 ? hp_precision_bytes(HYPAR_FP32) - each : 0;
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
@@ -103,8 +115,12 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     const struct split *split = &plan->ops[op].split;
     int sample = hp_sample_axis(nest), classes = hp_nest_axis(nest, 'c');
     int n = eager_rows[nest->kind].wide_errors;
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
-        return n + (hp_degree(split, classes) > 1);
+        return (wide_logits(plan) > 1 ? wide_logits(plan) - 1 : 0) +
+               (eager && hp_degree(split, classes) > 1);
+    if (!eager)
+        return 0;
     if (nest->kind == OP_BATCH_NORM &&
         (plan->simulation.local_bn || sample < 0 || hp_degree(split, sample) == 1))
         return 0;
@@ -116,9 +132,14 @@ static int error_bytes(const struct hypar_plan *plan, int op)
 {
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
         each = hp_precision_bytes(plan->precision);
-    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
-        return 0;
-    return eager_rows[plan->graph->ops[op].kind].errors * each + (wide > 0 ? wide - each : 0);
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
+    int errors = eager ? eager_rows[plan->graph->ops[op].kind].errors : 0;
+    return errors * each + (wide > 0 ? wide - each : 0);
+}
+
+static bool is_loss(const struct buffer_finder *f, const struct body_passes *p, int number)
+{
+    return f->graph->ops[hp_pass_at(p, number)->op].kind == OP_CROSS_ENTROPY;
 }
 
 /* The tensors that exist during backward pass `number` alone. */
@@ -130,6 +151,7 @@ static void add_errors(struct buffer_finder *f, const struct body_passes *p, int
     errors.backward = true;
     errors.action = errors.last;
     errors.begin = p->first[errors.end];
+    errors.loss = is_loss(f, p, number);
     if (errors.saved_bytes > 0)
         add_own(f, errors);
 }
@@ -148,6 +170,7 @@ void hp_find_saved(struct buffer_finder *f, int body)
             continue;
         struct buffer saved = own_of(f, p, i, 0);
         saved.saved_bytes = bytes;
+        saved.loss = is_loss(f, p, i);
         add_own(f, saved);
     }
 }

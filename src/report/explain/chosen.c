@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/calibration.h"
 #include "plan/plan.h"
+#include "report/put.h"
 #include "report/table.h"
 
 enum { MOST_OTHERS = 16 };
@@ -181,7 +183,22 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_plan
         hp_put_line(to, "%s.", text);
 }
 
-void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s)
+/* Which of the other plans cannot be told apart from the chosen one. */
+static void alike_text(FILE *to, struct arena *arena, const struct hypar_plan_search *s,
+                       const struct hypar_calibration *calibration)
+{
+    const char *names = "";
+    for (int i = 0; i < s->n_others; i++)
+        if (s->other[i].step_s > 0 &&
+            hp_are_alike(calibration, s->self.step_s, s->other[i].step_s))
+            names = hp_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
+                                    hp_shown(arena, s->other[i].planner));
+    if (*names)
+        hp_wrap(to, hp_alike_text(arena, calibration, names), 0);
+}
+
+void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s,
+                    const struct hypar_calibration *calibration)
 {
     const struct hypar_plan_search *s = plan->search;
     if (!s)
@@ -199,6 +216,7 @@ void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan
     if (s->n_others) {
         table_text(to, arena, plan, s);
         reasons_text(to, arena, s);
+        alike_text(to, arena, s, calibration);
     }
     left_out_text(to, arena, s);
     fputc('\n', to);

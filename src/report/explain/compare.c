@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/calibration.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "report/explain/explain.h"
@@ -225,6 +226,30 @@ static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison
                         hp_time_text(arena, c->dp_step_s));
 }
 
+/* Is this another plan than the fastest, which cannot be told apart from it? */
+static bool is_like(const struct hypar_comparison *c, const struct hypar_compared *row,
+                    int fastest)
+{
+    if (fastest < 0 || row == &c->row[fastest] || !is_ranked(row))
+        return false;
+    const struct hypar_sim_summary *best = &c->row[fastest].step;
+    return hp_are_alike(&best->interval.from, row->step.step_s, best->step_s);
+}
+
+/* Which plans cannot be told apart from the fastest. */
+static void alike_text(FILE *to, struct arena *arena, const struct hypar_comparison *c,
+                       int best)
+{
+    const char *names = "";
+    for (int i = 0; i < c->n; i++)
+        if (is_like(c, &c->row[i], best))
+            names = hp_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
+                                    hp_shown(arena, name(&c->row[i])));
+    if (*names)
+        hp_wrap(to, hp_alike_text(arena, &c->row[best].step.interval.from, names), 0);
+    hp_put_line(to, "%s", hp_interval_text(arena, &c->row[best].step.interval));
+}
+
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
@@ -241,6 +266,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
                 ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
                 hp_time_text(arena, s->step_s), hp_metric(arena, s->samples_per_s),
                 100 * s->mfu);
+    alike_text(to, arena, c, best);
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))
             hp_wrap(to, trainings[u].why, 0);
@@ -310,6 +336,8 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     struct compared_row row = row_of(c, from);
     hp_json_begin_object(w, "predicted", true);
     PUT(w, TEXT("model", "simulated"), FIELDS(row_columns, &row),
+        FIELDS(hp_interval_columns, &from->step.interval),
+        FLAG("like_the_fastest", is_like(c, from, fastest(c))),
         ONLY_IF(from->updates == HYPAR_UPDATES_DELAYED, FLAG("delayed_updates", true)),
         ONLY_IF(from->updates == HYPAR_UPDATES_BATCHES, FLAG("batch_per_replica", true)));
     hp_put_profile(w, &from->step);

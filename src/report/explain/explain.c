@@ -171,8 +171,9 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     hp_put_line(to, "Each row with what follows the operator (norms, additions, activations), "
                     "what it sends and its updates: in all the critical path above.");
     if (any)
-        hp_put_line(to, "Split otherwise: on the devices that it has, in the order in which "
-                        "the plan lists them.");
+        hp_put_line(to,
+                    "Split otherwise: on the devices that it has (one: on all of its stage, "
+                    "or of the machine), in the order in which the plan lists them.");
     if (!any && !*info.ops_left_out)
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*info.ops_left_out)
@@ -305,6 +306,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
             hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
             hp_time_text(arena, s.step_s));
     hp_put_rows(to, arena, plan, &s.how.framework);
+    hp_put_line(to, "%s", hp_interval_text(arena, &s.interval));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",
                 hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s));
@@ -332,7 +334,8 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     headline(to, &arena, e, plan);
     summary(to, &arena, &sum);
     fputc('\n', to);
-    hp_chosen_text(to, &arena, plan, what_ifs.now_s);
+    struct hypar_interval interval = hypar_sim_summary(sim).interval;
+    hp_chosen_text(to, &arena, plan, what_ifs.now_s, &interval.from);
     hp_terms_text(to, hypar_explanation_info(e).partition, plan->graph);
     path_rows(&(struct table_writer){ .to = to }, &arena, &sum);
     fputc('\n', to);
@@ -410,7 +413,9 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     double step_s = hypar_sim_summary(sim).step_s;
     hp_json_begin_object(&w, NULL, false);
+    struct hypar_interval interval = hypar_sim_summary(sim).interval;
     PUT(&w, TEXT("model", plan->model), NUMBER("step_s", step_s),
+        FIELDS(hp_interval_columns, &interval),
         ONLY_IF(hypar_sim_pipeline(sim).minibatches,
                 NUMBER("window_s", hypar_sim_pipeline(sim).window_s)),
         FLAG("fits", hypar_sim_summary(sim).fits));

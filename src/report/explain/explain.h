@@ -31,8 +31,10 @@ void hp_put_explanation(struct json_writer *w, struct arena *arena,
                         const struct hypar_explanation *e);
 
 /* Report the planner that found the plan and the other plans, as the plan file records them;
- * prints nothing without such a record. `now_s` is the plan's step. */
-void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s);
+ * prints nothing without such a record. `now_s` is the plan's step, `calibration` that of
+ * its prediction. */
+void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s,
+                    const struct hypar_calibration *calibration);
 
 /* Write the record as object "search" of a plan file, with "as_found". */
 void hp_put_chosen(struct json_writer *w, const struct hypar_plan *plan);

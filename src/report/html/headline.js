@@ -9,6 +9,9 @@ function titleWords(h) {
     (windowWords() ? " (a minibatch in steady state)" : "");
 }
 
+/* "8 of 10: 14.1 s to 16.2 s" */
+const intervalWords = h => h.calibrated_rows ? "8 of 10: " + seconds(h.step_low_s) + " to " + seconds(h.step_high_s) : "not calibrated: expect +-50 %";
+
 function describe(h) {
   const parts = ["batch " + h.batch, h.precision, h.optimizer, "on " + h.devices + (h.devices === 1 ? " device" : " devices")];
   if (h.stages > 1) parts.push(h.stages + " stages, schedule " + h.schedule);
@@ -19,7 +22,7 @@ function describe(h) {
 
 function headlineItems(h) {
   const items = [
-    { key: "step_s", name: h.forward ? "Forward pass" : "Step", value: seconds(h.step_s), small: h.tasks.toLocaleString("en") + " tasks" + (windowWords() ? " in " + windowWords() : ""), first: true },
+    { key: "step_s", name: h.forward ? "Forward pass" : "Step", value: seconds(h.step_s), small: intervalWords(h) + "; " + h.tasks.toLocaleString("en") + " tasks" + (windowWords() ? " in " + windowWords() : ""), first: true },
     { key: "samples_per_s", name: "Samples per second", value: quantity(h.samples_per_s, ""), small: h.tokens_per_s ? quantity(h.tokens_per_s, "") + " tokens per second" : "" },
     { key: "mfu", name: "Of the peak", value: percent(h.mfu), small: "model FLOPs" },
     { key: "peak_memory_bytes", name: "Memory", value: bytes(h.peak_memory_bytes), small: "of " + bytes(h.memory_limit_bytes) + " on device " + h.fullest_device + (h.fits ? "; it fits" : "") },

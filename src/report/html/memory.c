@@ -1,6 +1,8 @@
 /* Writes the memory over time for the page: a curve for each device shown, once for equal
  * devices, with no more points than a screen is wide. */
 #include "report/html/page.h"
+
+#include "plan/memory_terms.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
 
@@ -83,13 +85,12 @@ static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *
 
 static void put_items(struct json_writer *w, const struct hypar_memory *m)
 {
-    const struct column *c = hp_memory_columns;
-    double bytes;
-    hp_json_begin_object(w, "items", true);
-    for (; hp_memory_item(c, m, &bytes); c++)
-        if (bytes > 0)
-            hp_json_put_number(w, c->heading, bytes);
-    hp_json_end_object(w);
+    hp_json_begin_array(w, "items", true);
+    for (const struct memory_term *t = hp_memory_terms; t->words; t++)
+        if (hp_memory_term(m, t) > 0)
+            PUT_OBJECT(w, NULL, true, TEXT("name", t->words), TEXT("colour", t->colour),
+                       NUMBER("bytes", hp_memory_term(m, t)));
+    hp_json_end_array(w);
 }
 
 void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)

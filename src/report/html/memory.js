@@ -1,6 +1,6 @@
 /* Memory over time, of the device that is chosen or of all, with the timeline's view. */
 
-const memoryHeight = 190, memoryColours = ["forward", "backward", "update", "gradient", "comm", "sample", "other"];
+const memoryHeight = 190;
 
 function chosenMemory() {
   const value = byId("memory-device").value;
@@ -71,14 +71,14 @@ function drawMemoryAxis(context) {
 function memoryWords(devices) {
   const fullest = devices.reduce((a, b) => b.peak_bytes / b.limit_bytes > a.peak_bytes / a.limit_bytes ? b : a);
   return { fullest, text: "Device " + fullest.device + (devices.length > 1 ? ", the fullest," : "") + " holds at most " + bytes(fullest.peak_bytes) + " of " + bytes(fullest.limit_bytes) +
-    " (" + percent(fullest.peak_bytes / fullest.limit_bytes) + "): " + Object.entries(fullest.items).map(([name, size]) => name + " " + bytes(size)).join(", ") + "." };
+    " (" + percent(fullest.peak_bytes / fullest.limit_bytes) + "): " + fullest.items.map(item => item.name + " " + bytes(item.bytes)).join(", ") + "." };
 }
 
 function showMemory() {
   const { fullest, text } = memoryWords(chosenMemory());
   byId("memory-detail").textContent = text;
   byId("memory-canvas").setAttribute("aria-label", text);
-  fillShareBar(byId("memory-items"), Object.entries(fullest.items).map(([name, size], i) => ({ name, value: size, text: bytes(size), colour: "var(--" + memoryColours[i] + ")" })));
+  fillShareBar(byId("memory-items"), fullest.items.map(item => ({ name: item.name, value: item.bytes, text: bytes(item.bytes), colour: "var(--" + item.colour + ")" })));
   drawMemory();
 }
 

@@ -22,6 +22,7 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
             INT("micro_batches", schedule.micro_batches));
         if (fullest) {
             PUT(&w, NUMBER("peak_memory_bytes", fullest->peak),
+                NUMBER("fits_probability", hypar_memory_probability(fullest)),
                 RECORD("memory", hp_memory_columns, fullest));
         } else {
             hp_json_put_null(&w, "peak_memory_bytes");
@@ -61,9 +62,11 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
     if (fullest)
         hp_put_rows(to, &arena, plan, &plan->simulation.framework);
     if (fullest)
-        fprintf(to, "memory: %s of %s%s on the fullest device\n",
-                hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),
-                hp_limit_words(plan, fullest->limit));
+        hp_put_line(to, "memory: %s of %s%s on the fullest device%s",
+                    hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),
+                    hp_limit_words(plan, fullest->limit), hp_fits_text(&arena, fullest));
+    if (fullest && fullest->error_spread > 0)
+        hp_put_line(to, "  %s", hp_memory_items(&arena, fullest));
     if (warning)
         hp_put_line(to, "warning: %s", warning);
     hp_arena_free(&arena);

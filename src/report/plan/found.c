@@ -89,11 +89,22 @@ static void put_largest(struct json_writer *w, const struct hypar_largest *l)
                ONLY_IF(*l->why.text, TEXT("why", l->why.text)), INT("tried", l->tried));
 }
 
+/* "dp: weights, gradients and sgd state need ...; owt: ..." */
+static const char *refusals_text(struct arena *arena, const struct hypar_search_info *info)
+{
+    const char *text = "";
+    for (int i = 0; i < info->n_left_out; i++)
+        text = hp_arena_printf(arena, "%s%s%s: %s", text, i ? "; " : "",
+                               info->left_out[i].planner, info->left_out[i].why);
+    return text;
+}
+
 static void found_json(FILE *to, const struct hypar_found *found)
 {
     struct json_writer w = { .file = to };
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_search_info info = hypar_found_info(found);
+    struct arena arena = { 0 };
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", hypar_plan_model(plan));
     hp_plan_put_machine(&w, plan);
@@ -114,7 +125,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
-        ONLY_IF(info.refused, TEXT("refused", info.refused)));
+        ONLY_IF(info.left_out, TEXT("refused", refusals_text(&arena, &info))));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
     put_proposals(&w, &info);
@@ -132,6 +143,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_schedule(&w, plan);
     hp_put_simulation(&w, &plan->simulation);
     hp_json_end_object(&w);
+    hp_arena_free(&arena);
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -358,7 +370,7 @@ static const char *largest_text(struct arena *arena, const struct hypar_largest 
 static void left_out_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
 {
     enum { THREE_LINES = 195 };
-    const char *text = info->refused, *names = "";
+    const char *text = refusals_text(arena, info), *names = "";
     for (int i = 0; i < info->n_left_out; i++) {
         if (strlen(names) > THREE_LINES / 2) {
             names = hp_arena_printf(arena, "%s and %d more", names, info->n_left_out - i);
@@ -367,7 +379,7 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_sear
         names = hp_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
                                 hp_shown(arena, info->left_out[i].planner));
     }
-    if (strlen(text) > THREE_LINES && info->n_left_out > 0)
+    if (strlen(text) > THREE_LINES)
         text = hp_arena_printf(
             arena, "%s; %s: %s; --planner NAME tells why of each, and so does --json", names,
             hp_shown(arena, info->left_out[0].planner), hp_shown(arena, info->left_out[0].why));
@@ -425,7 +437,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
         others_text(to, &arena, &info);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
-    if (info.refused && *info.refused)
+    if (info.n_left_out)
         left_out_text(to, &arena, &info);
     hp_arena_free(&arena);
 }

@@ -1,4 +1,5 @@
 /* Reports the simulated step and the closed form of a plan. */
+#include "cost/calibration.h"
 #include "report/plan/found.h"
 
 #include "machine/machine.h"
@@ -66,18 +67,22 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_calibration calibration =
+        hp_calibration(plan->machine, &plan->simulation.framework, false);
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
+        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s,
+                                &(struct less_known){ 0 }),
         .samples_per_s = p.samples_per_s,
         .mfu = p.mfu,
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
         .link_bytes = in_part ? part.link_bytes : NAN,
         .energy = part.energy,
-        .peak_memory_bytes =
-            in_part ? part.need_bytes + hypar_found_plan(found)->framework_bytes : NAN,
+        .peak_memory_bytes = in_part ? part.fullest.peak : NAN,
         .fullest_device = part.fullest_device,
-        .fits = part.need_bytes <= part.has_bytes,
+        .fits = part.fullest.peak <= part.fullest.limit,
     };
 }
 
@@ -105,7 +110,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
     bool minibatches = closed && hp_counts_minibatches(hypar_found_plan(found)->graph);
     struct hypar_sim_summary step = s ? s->step : unsimulated_step(found, in_part);
     double energy_j = closed ? p.energy_j : hypar_energy_total_j(&step.energy);
-    double framework = hypar_found_plan(found)->framework_bytes;
+    const struct hypar_memory *fullest = s ? &s->fullest : in_part ? &part.fullest : NULL;
     hp_json_begin_object(w, "predicted", false);
     PUT(w,
         TEXT("model", s         ? "simulated"
@@ -117,6 +122,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         ONLY_IF(in_part, NUMBER("error_s", part.error_s)),
         ONLY_IF(!in_part, NUMBER("compute_s", s ? s->compute_s : p.compute_s)),
         ONLY_IF(!in_part, NUMBER("comm_s", s ? s->comm_s : p.comm_s)),
+        ONLY_IF(!closed, FIELDS(hp_interval_columns, &step.interval)),
         NUMBER("samples_per_s", minibatches ? NAN : step.samples_per_s),
         ONLY_IF(minibatches, NUMBER("minibatches_per_s", step.samples_per_s)),
         ONLY_IF(s, POSITIVE("tokens_per_s", step.tokens_per_s)),
@@ -125,11 +131,13 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         NUMBER("link_bytes", step.link_bytes), NUMBER("energy_j", counted ? energy_j : NAN),
         ONLY_IF(!closed, RECORD("energy", hp_energy_columns, counted ? &step.energy : NULL)),
         NUMBER("peak_memory_bytes", step.peak_memory_bytes),
-        ONLY_IF(in_part, NUMBER("limit_bytes", part.has_bytes + framework)),
+        ONLY_IF(in_part, NUMBER("limit_bytes", part.fullest.limit)),
         NUMBER("state_bytes", p.state_bytes),
         ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
-        ONLY_IF(s, RECORD("memory", hp_memory_columns, &s->fullest)),
-        ONLY_IF(!closed, FLAG("fits", step.fits)));
+        ONLY_IF(!closed, RECORD("memory", hp_memory_columns, fullest)),
+        ONLY_IF(!closed, FLAG("fits", step.fits)),
+        ONLY_IF(fullest,
+                NUMBER("fits_probability", fullest ? hypar_memory_probability(fullest) : 0)));
     if (s)
         hp_put_profile(w, &step);
     hp_json_end_object(w);
@@ -159,12 +167,13 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
-        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device.",
+        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
         hp_metric(arena, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
-        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit));
+        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit),
+        hp_fits_text(arena, &s->fullest));
 }
 
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
@@ -186,20 +195,19 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
-    double framework = hypar_found_plan(found)->framework_bytes;
-    struct memory_text memory =
-        hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
+    struct memory_text memory = hp_memory_text(part.fullest.peak, part.fullest.limit);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
-        "links; %s of %s of memory%s on the fullest device.",
+        "links; %s of %s of memory%s on the fullest device%s.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
         100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
-        hp_limit_words(hypar_found_plan(found), part.has_bytes + framework));
+        hp_limit_words(hypar_found_plan(found), part.fullest.limit),
+        hp_fits_text(arena, &part.fullest));
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
@@ -388,9 +396,12 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
         hp_put_rows(to, arena, plan, &plan->simulation.framework);
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));
         simulated_notes(to, arena, found, s);
     } else if (in_part) {
+        struct hypar_sim_summary step = unsimulated_step(found, true);
         hp_wrap(to, part_text(arena, found), 0);
+        hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
         idle_text(to, hypar_found_plan(found));
     }
     if (!hypar_found_prediction(found).simulated && !in_part)
@@ -398,8 +409,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     if (s && !s->step.fits)
         hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
                     hp_memory_items(arena, &s->fullest));
-    if (in_part && part.need_bytes > part.has_bytes)
-        hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
+    if (in_part && part.fullest.peak > part.fullest.limit)
+        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", part.fullest_device,
+                    hp_memory_items(arena, &part.fullest));
     if (why && !in_part)
         hp_put_line(to, "In closed form, not simulated: %s.", why);
 }

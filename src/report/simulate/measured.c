@@ -2,6 +2,7 @@
  * which depend on opaque operators. */
 #include <math.h>
 
+#include "cost/calibration.h"
 #include "report/put.h"
 
 static double total_j(const void *energy)
@@ -18,6 +19,32 @@ const struct column hp_energy_columns[] = {
     { NULL, "total_j", AS_JOULES, .get = total_j },
     { 0 },
 };
+
+char *hp_interval_text(struct arena *arena, const struct hypar_interval *i)
+{
+    if (!i->from.rows)
+        return hp_arena_strdup(arena, "Not calibrated, no such step was measured: expect "
+                                      "+-50 %.");
+    return hp_arena_printf(arena, "8 of 10 such steps take %s to %s (%s measured: %s).",
+                           hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s),
+                           hp_thousands(arena, i->from.rows), i->from.on);
+}
+
+const struct column hp_interval_columns[] = {
+    { NULL, "step_low_s", AS_NUMBER, AT(struct hypar_interval, low_s) },
+    { NULL, "step_high_s", AS_NUMBER, AT(struct hypar_interval, high_s) },
+    { NULL, "calibrated_rows", AS_INT, AT(struct hypar_interval, from.rows) },
+    { 0 },
+};
+
+char *hp_alike_text(struct arena *arena, const struct hypar_calibration *calibration,
+                    const char *names)
+{
+    return hp_arena_printf(arena,
+                           "%s cannot be told apart from it: the ratio of two such steps is "
+                           "off by up to %.1f %% (8 of 10).",
+                           names, 100 * (hp_pair_factor(calibration) - 1));
+}
 
 void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
 {

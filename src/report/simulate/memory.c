@@ -3,32 +3,29 @@
 
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/memory_terms.h"
 #include "report/put.h"
 #include "sim/task_costs.h"
 
 enum { MOST_ROWS = 16 };
 
-#define ITEM(name, member)                                                        \
-    {                                                                             \
-        name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
-    }
+#define ALWAYS  0
+#define NONZERO (LEFT_OUT | IF_POSITIVE)
+#define ITEM(member, words, level, told, colour, bytes) \
+    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY | told },
 
-/* The contents of the peak (keys: parameters_bytes to framework_bytes), then other figures of a
- * device's memory. */
+/* The terms of the peak, then other figures of a device's memory. */
+/* clang-format off */
 const struct column hp_memory_columns[] = {
-    ITEM("parameters", parameters),
-    ITEM("gradients", gradients),
-    ITEM("optimizer", optimizer),
-    ITEM("weight versions", weight_versions),
-    ITEM("activations", activations),
-    ITEM("buffers", buffers),
-    ITEM("framework", framework),
+    HP_MEMORY_TERMS(ITEM)
+    { NULL, "allocated_bytes", AS_BYTES, AT(struct hypar_memory, allocated), NONZERO },
+    { NULL, "reserved_bytes", AS_BYTES, AT(struct hypar_memory, reserved), NONZERO },
     { NULL, "recompute_saves_bytes", AS_BYTES, AT(struct hypar_memory, recompute_saves) },
     { NULL, "saved_bytes", AS_BYTES, AT(struct hypar_memory, saved) },
     { "of", "limit_bytes", AS_BYTES, AT(struct hypar_memory, limit), .at = 3 },
     { 0 },
 };
+/* clang-format on */
 
 struct device_row {
     int device;
@@ -104,23 +101,13 @@ char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
         optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
 }
 
-bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
-                    double *bytes)
-{
-    bool is_item = column->flags & IF_ANY;
-    *bytes = is_item ? *(const double *)((const char *)memory + column->offset) : 0;
-    return is_item;
-}
-
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
 {
     char *text = hp_arena_strdup(arena, "");
-    const struct column *c = hp_memory_columns;
-    double bytes;
-    for (; hp_memory_item(c, memory, &bytes); c++)
-        if (bytes > 0)
-            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", c->heading,
-                                   hp_bytes_text(arena, bytes));
+    for (const struct memory_term *t = hp_memory_terms; t->words; t++)
+        if (hp_memory_term(memory, t) > 0)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", t->words,
+                                   hp_bytes_text(arena, hp_memory_term(memory, t)));
     return text;
 }
 
@@ -156,9 +143,24 @@ static void memory_table(FILE *to, struct arena *arena, const struct hypar_memor
             hp_bytes_text(arena, least), hp_bytes_text(arena, most));
 }
 
+const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *m)
+{
+    double p = 100 * hypar_memory_probability(m);
+    if (!(m->error_spread > 0))
+        return "";
+    return p > 99 ? " with over 99 %" : hp_arena_printf(arena, " with %.0f %%", p);
+}
+
+const char *hp_fits_text(struct arena *arena, const struct hypar_memory *m)
+{
+    const char *certainty = hp_certainty_text(arena, m);
+    return *certainty ? hp_arena_printf(arena, ": fits%s", certainty) : "";
+}
+
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
 {
-    if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0)
+    if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0 ||
+        m->error_spread > 0)
         return NULL;
     char *text = hp_arena_printf(
         arena,
@@ -185,9 +187,15 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     fputc('\n', to);
     memory_table(to, &arena, memory, n);
     fputc('\n', to);
-    hp_put_line(to, "%s: device %d, the fullest, needs %s of %s%s (%.1f %%).",
-                m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
-                hp_limit_words(plan, m->limit), 100 * m->peak / m->limit);
+    hp_put_line(to, "%s%s: device %d, the fullest, needs %s of %s%s (%.1f %%).",
+                m->peak <= m->limit ? "It fits" : "It does not fit",
+                m->peak <= m->limit ? hp_certainty_text(&arena, m) : "", most, text.need,
+                text.has, hp_limit_words(plan, m->limit), 100 * m->peak / m->limit);
+    if (m->allocated > 0)
+        hp_put_line(to,
+                    "The framework's allocator hands out %s there and holds %s; the rest lies "
+                    "outside it.",
+                    hp_bytes_text(&arena, m->allocated), hp_bytes_text(&arena, m->reserved));
     char *tight = hp_tight_text(&arena, m);
     if (tight)
         hp_wrap(to, tight, 0);
@@ -217,8 +225,9 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
         if (format == HYPAR_JSON) {
             struct json_writer w = { .file = to };
             hp_json_begin_object(&w, NULL, false);
-            PUT(&w, FLAG("fits", fullest.peak <= fullest.limit), INT("fullest_device", most),
-                NUMBER("peak_memory_bytes", fullest.peak));
+            PUT(&w, FLAG("fits", fullest.peak <= fullest.limit),
+                NUMBER("fits_probability", hypar_memory_probability(&fullest)),
+                INT("fullest_device", most), NUMBER("peak_memory_bytes", fullest.peak));
             device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory,
                         n);
             hp_json_end_object(&w);

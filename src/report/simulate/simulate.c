@@ -227,8 +227,9 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
         TEXT("optimizer", hypar_optimizer_text(plan->optimizer)));
     hp_put_simulation(w, &s->how);
     PUT(w, ONLY_IF(s->forward, FLAG("forward", true)),
-        NUMBER("samples_per_s", s->samples_per_s), POSITIVE("tokens_per_s", s->tokens_per_s),
-        NUMBER("mfu", s->mfu), NUMBER("peak_memory_bytes", s->peak_memory_bytes),
+        FIELDS(hp_interval_columns, &s->interval), NUMBER("samples_per_s", s->samples_per_s),
+        POSITIVE("tokens_per_s", s->tokens_per_s), NUMBER("mfu", s->mfu),
+        NUMBER("peak_memory_bytes", s->peak_memory_bytes),
         INT("fullest_device", s->fullest_device), FLAG("fits", s->fits));
 }
 
@@ -335,6 +336,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
                 hp_metric(arena, s->samples_per_s), tokens, 100 * s->mfu, tasks);
     hp_put_rows(to, arena, plan, &s->how.framework);
+    hp_put_line(to, "%s", hp_interval_text(arena, &s->interval));
     planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);
 }
@@ -458,10 +460,12 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         hp_put_labelled(to, "Opaque", INDENT, "%s", hp_opaque_text(arena, s));
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
     struct memory_text text = hp_memory_text(m.peak, m.limit);
-    hp_put_labelled(
-        to, "Memory", INDENT, "%s of %s%s (%.1f %%) on device %d, the fullest: %s; %s",
-        text.need, text.has, hp_limit_words(plan, m.limit), 100 * m.peak / m.limit,
-        s->fullest_device, hp_memory_items(arena, &m), s->fits ? "it fits" : "IT DOES NOT FIT");
+    hp_put_labelled(to, "Memory", INDENT,
+                    "%s of %s%s (%.1f %%) on device %d, the fullest: %s; %s", text.need,
+                    text.has, hp_limit_words(plan, m.limit), 100 * m.peak / m.limit,
+                    s->fullest_device, hp_memory_items(arena, &m),
+                    s->fits ? hp_arena_printf(arena, "it fits%s", hp_certainty_text(arena, &m))
+                            : "IT DOES NOT FIT");
     char *tight = hp_tight_text(arena, &m);
     if (tight)
         hp_put_labelled(to, "", INDENT, "%s", tight);

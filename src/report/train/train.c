@@ -1,7 +1,7 @@
 /* Reports a training run: its steps, and the measured and predicted figures. */
 #include <hypar/report.h>
 
-#include "plan/plan.h"
+#include "plan/memory_terms.h"
 #include "report/put.h"
 #include "report/train/truth.h"
 
@@ -205,11 +205,12 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
 
 static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan)
 {
-    double most = 0; /* the largest peak; hypar itself takes it without the framework's
-                      * memory */
-    for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
-        most = fmax(most, hypar_sim_device(sim, d).memory.peak);
-    return fmax(0, most - plan->framework_bytes);
+    double most = 0; /* hypar itself takes no more than the tensors */
+    for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++) {
+        struct hypar_memory memory = hypar_sim_device(sim, d).memory;
+        most = fmax(most, hp_tensor_bytes(&memory));
+    }
+    return most;
 }
 
 static void write_json(FILE *to, const struct hypar_train_result *r,

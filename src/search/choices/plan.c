@@ -5,6 +5,7 @@
 #include "search/choices/choices.h"
 #include "search/choices/solve.h"
 #include "search/evaluate/fit.h"
+#include "search/limits.h"
 #include "search/pipeline/work.h"
 
 /* Options ---------------------------------------------------------------------------------- */
@@ -74,10 +75,12 @@ static double least_bytes_per_s(const struct problem *problem)
 static struct cut_states *find_states(struct arena *arena, const struct problem *problem,
                                       const struct choice_problem *p, bool chain)
 {
-    enum { MAX_SETS = 8192, MAX_PREFIXES = 2048, LEAST = 64 };
+    enum { MAX_SETS = 8192, MAX_PREFIXES = 2048 };
     const double max_stages = 0x1p23; /* stages to evaluate */
     double most = sqrt(2 * max_stages / fmax(1, hp_choice_shapes(p)));
-    int max_prefixes = most > MAX_PREFIXES ? MAX_PREFIXES : most < LEAST ? LEAST : (int)most;
+    int max_prefixes = most > MAX_PREFIXES ? MAX_PREFIXES
+                       : most < HP_SOME    ? HP_SOME
+                                           : (int)most;
     struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
     for (int i = 0; i < layers->n; i++) {
         layers->forward_s[i] = p->model->work_s[i];

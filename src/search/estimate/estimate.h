@@ -1,28 +1,29 @@
-/* search/estimate/estimate.h - what a step of a plan with stages takes, before there is a
- * program. Internal.
+/* search/estimate/estimate.h - the time and the memory of a step of a plan with stages,
+ * estimated before there is a program. Internal.
  *
- * The lowering (program/lowering.h) has the parts of each operator and what the exchange rule
- * moves between them. From these, without tasks and without a simulation:
+ * The lowering (program/lowering.h) has the parts of each operator, and the messages that the
+ * exchange rule sends between the parts. The estimate needs no tasks and no simulation:
  *
- *   a stage     Of one micro-batch, forward, backward and, where the schedule takes them apart,
- *               gradients: what the kernel model says of all passes of its busiest device, and
- *               the exchanges that its devices wait for. Exchanges of parameters pass beside.
- *   a pipeline  The slots of the schedule, one after the other on each group of devices; each
- *               waits for what its stage receives.
- *   the end     Gradients are summed beside the last backward half, then parameters updated.
- *   memory      What lasts, what each micro-batch in flight keeps at each slot, and the most
- *               that the slot at hand has at once. */
+ *   a stage     The time of a micro-batch in each phase (forward, backward, and gradients if
+ *               the schedule separates them): the kernel times of the busiest device, and the
+ *               exchanges that its devices wait for. Exchanges of parameters overlap.
+ *   a pipeline  Each group of devices goes through the slots of the schedule in order. A slot
+ *               waits until its stage has received its inputs.
+ *   the end     Gradients are summed during the last backward half. Then parameters are
+ *               updated.
+ *   memory      The sum of the state, of what the micro-batches in flight keep at each slot,
+ *               and of the most that the current slot holds at one time. */
 #ifndef SEARCH_ESTIMATE_ESTIMATE_H
 #define SEARCH_ESTIMATE_ESTIMATE_H
 
 #include "program/lowering.h"
 #include "sim/task_costs.h"
 
-/* The fullest device, without the framework's bytes. */
+/* The memory of the fullest device, without the framework's bytes. */
 struct memory_estimate {
-    struct fullest least; /* what lasts, and what micro-batches in flight keep */
-    struct fullest about;
-    struct fullest most; /* as if micro-batches in flight kept all that they touch */
+    struct fullest least; /* the state, and what micro-batches in flight keep */
+    struct fullest about; /* the estimate */
+    struct fullest most;  /* as if micro-batches in flight kept all that they touch */
 };
 
 struct step_estimate {
@@ -30,35 +31,35 @@ struct step_estimate {
     struct memory_estimate memory;
 };
 
-/* `how` NULL: as the plan says; `limit_bytes`: of each device's memory, 0: its own. Fails as
- * hp_lower() does. */
+/* Estimate a step. `how` NULL: as the plan says. `limit_bytes`: the memory of each device; 0:
+ * its own. Fails as hp_lower() does. */
 enum hypar_status hp_estimate(const struct hypar_plan *plan,
                               const struct hypar_sim_options *how, double limit_bytes,
                               struct step_estimate *out, struct hypar_error *err);
 
-/* The parts of it ----------------------------------------------------------------------- */
+/* The parts of the estimate ------------------------------------------------------------- */
 
 enum { N_PHASES = PHASE_UPDATE };
 
-/* What a stage takes for a micro-batch. */
+/* The time that a stage takes for a micro-batch. */
 struct stage_cost {
     double phase_s[N_PHASES];
-    bool gathers[N_PHASES]; /* parameters, before operators can begin */
-    /* Sums of gradients that are divided: how long they hold links, and how long that lasts
-     * after the phase. */
+    bool gathers[N_PHASES]; /* operators wait for parameters that are gathered */
+    /* Sums of divided gradients: how long they occupy links, and how much of this time is after
+     * the phase. */
     double sums_s[N_PHASES], late_s[N_PHASES];
 };
 
-/* What one stage sends another for a micro-batch: until it has come, and how long the fullest
- * link is held. */
+/* A message from one stage to another for a micro-batch: the time until it arrives, and the
+ * time for which it occupies the busiest link. */
 struct hop_cost {
     double s, held_s;
 };
 
-/* What a stage does once a step. */
+/* The work of a stage at the end of a step. */
 struct tail_cost {
-    /* Gradients over replicas, and parameters that were updated in parts: how long they hold
-     * links, and what comes last. */
+    /* Gradients are summed over replicas, and parameters that were updated in parts are
+     * gathered: how long this occupies links, and the time of the last sum and gather. */
     double sums_s, last_sum_s, gathers_s, last_gather_s;
     double update_s; /* of the busiest device */
 };
@@ -70,24 +71,25 @@ struct stage_costs {
     struct tail_cost *tail;   /* [stage] */
 };
 
-/* Work them out; taken from `arena`. */
+/* Compute the costs of all stages; they are in `arena`. */
 struct stage_costs hp_stage_costs(struct lowering *lowering, struct task_costs *costs,
                                   struct arena *arena);
 
-/* The time of a step, from the slots. */
+/* The time of a step: goes through the slots of the schedule. */
 double hp_step_seconds(const struct lowering *lowering, const struct stage_costs *costs,
                        struct arena *arena);
 
-/* What the fullest device needs. */
+/* The memory that the fullest device needs. */
 struct memory_estimate hp_estimate_memory(struct lowering *lowering, double limit_bytes,
                                           struct arena *arena);
 
-/* By device: the number of stages of the devices before it; stage s of the device is number
- * schedule.place[s] of its own. */
+/* By device: the number of stages on all devices before it. Stage s is stage number
+ * schedule.place[s] of its device. */
 int *hp_first_stages(const struct lowering *lowering, struct arena *arena);
 
-/* Comms of a pattern start together: the longest decides, or the link that they hold longest
- * (*held_s, may be NULL). `of`, by comm: which of them; NULL: all. */
+/* The time of a pattern's comms, which start together: that of the longest comm, or of the link
+ * that they occupy longest (*held_s, may be NULL). `of`: by comm, whether it counts; NULL: all
+ * do. */
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
 

@@ -6,6 +6,7 @@
 
 #include "base/sort.h"
 #include "base/table.h"
+#include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 #include "search/estimate/estimate.h"
 
@@ -489,6 +490,7 @@ struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes
 {
     struct finder f = { .s = s, .arena = arena, .n_stages = s->schedule.n_stages };
     struct memory_estimate out = { { .device = -1 }, { .device = -1 }, { .device = -1 } };
+    struct memory_how how = hp_memory_how(s->plan);
     struct blocks *blocks = hp_blocks_new(s, NULL, NULL);
     f.blocks = blocks;
     begin(&f);
@@ -502,8 +504,8 @@ struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes
     for (int l = 0; l < s->schedule.n_lists; l++)
         for (int i = 0; i < s->schedule.list[l].n_devices; i++) {
             int device = s->schedule.list[l].device[i];
-            double room =
-                hp_device_room(s->plan->machine, device, limit_bytes, s->plan->framework_bytes);
+            double room = hp_device_room(hypar_machine_device(s->plan->machine, device),
+                                         limit_bytes, &how);
             if (f.like[device] == device)
                 own[device] = most_of_slots(&f, &s->schedule.list[l], device);
             const struct slots_need *need = &own[f.like[device]];

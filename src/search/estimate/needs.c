@@ -7,6 +7,28 @@
 
 /* Operators ---------------------------------------------------------------------------- */
 
+double hp_element_state_bytes(const struct problem *problem, enum hypar_shard shard,
+                              int holders)
+{
+    const struct hypar_search_options *o = problem->options;
+    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
+    return b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
+           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
+           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
+}
+
+const bool *hp_recomputed(struct arena *arena, const struct problem *problem,
+                          enum hypar_recompute word)
+{
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    hp_plan_set_recompute(plan, word);
+    bool *again = NEW(arena, bool, problem->graph->n_ops);
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        again[op] = plan->ops[op].recompute;
+    hypar_plan_free(plan);
+    return again;
+}
+
 /* Elements that an operator reads or writes of an operand. */
 static double reached(const struct op *op, int o)
 {

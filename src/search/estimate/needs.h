@@ -1,16 +1,17 @@
-/* search/estimate/needs.h - what a device needs, before there is a program. Internal.
+/* search/estimate/needs.h - the memory that a device needs, from its operators alone. Internal.
  *
- * A device holds the state of its operators (parameters, gradients, optimizer) and, of each
- * micro-batch in flight, activations. An operator's needs are of a whole batch; micro-batches,
- * replicas and parts share them out. Three answers follow from the same needs:
+ * A device holds the state of its operators (parameters, gradients, optimizer) and the
+ * activations of each micro-batch in flight. An operator's needs are those of a whole batch;
+ * each micro-batch, replica and part has a share of them. Three answers follow from these
+ * needs:
  *
- *   NEED_LEAST   A lower bound: the state, and what backward passes read, of the micro-batches
- *                of which a stage keeps all.
- *   NEED_ABOUT   An estimate: the same of all micro-batches in flight.
- *   NEED_WRITTEN The state, and all that operators write, of each micro-batch in flight. It is
- *                no upper bound: buffers and gathered parameters are left out.
+ *   NEED_LEAST   A lower bound: the state, and the activations that backward passes read, of
+ *                micro-batches that a stage keeps completely.
+ *   NEED_ABOUT   An estimate: the same sum for all micro-batches in flight.
+ *   NEED_WRITTEN The state, and all activations that operators write for each micro-batch in
+ *                flight. It is no upper bound: it leaves out buffers and gathered parameters.
  *
- * Where no program can be made of a graph, activations that are kept are those written. */
+ * If no program can be made of a graph, its operators are taken to keep all that they write. */
 #ifndef SEARCH_ESTIMATE_NEEDS_H
 #define SEARCH_ESTIMATE_NEEDS_H
 
@@ -19,17 +20,26 @@
 
 /* The needs of several operators are the sums. */
 struct op_needs {
-    double state;   /* of parameters that the operator is the first to read */
-    double kept;    /* from the forward half until backward passes read it, at least */
-    double written; /* by the operator */
+    double state;   /* bytes of parameters that the operator is the first to read */
+    double kept;    /* least bytes kept from the forward half until backward passes read them */
+    double written; /* bytes that the operator writes */
 };
 
 enum need { NEED_LEAST, NEED_ABOUT, NEED_WRITTEN };
 
-/* By operator, from one program of the whole model on one device. */
+/* The needs of each operator, from a program of the whole model on one device. */
 const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
 
-/* By operator: op_needs.state alone. */
+/* Bytes that a device holds of an element of a parameter, where so many holders divide what
+ * `shard` says: the weight, its gradient, the optimizer's state. */
+double hp_element_state_bytes(const struct problem *problem, enum hypar_shard shard,
+                              int holders);
+
+/* By operator: is it computed again, as a word says? */
+const bool *hp_recomputed(struct arena *arena, const struct problem *problem,
+                          enum hypar_recompute word);
+
+/* By operator: op_needs.state, without making a program. */
 const double *hp_least_state(const struct problem *problem, struct arena *arena);
 
 void hp_add_needs(struct op_needs *sum, const struct op_needs *needs);
@@ -44,9 +54,9 @@ struct sampled_stage {
 double hp_stage_need(enum need which, const struct op_needs *needs,
                      const struct sampled_stage *stage);
 
-/* The fullest device of a plan, whose state is exact. NEED_LEAST, NEED_ABOUT: `needs` are of
- * the plan's recomputation, and parts of unequal sizes count as equal. NEED_WRITTEN: `needs`
- * may be NULL. */
+/* The fullest device of a plan; its state is exact. For NEED_LEAST and NEED_ABOUT `needs` must
+ * belong to the plan's recomputation, and parts of unequal sizes count as equal. For
+ * NEED_WRITTEN `needs` may be NULL. */
 struct fullest hp_plan_need(enum need which, const struct problem *problem,
                             const struct op_needs *needs, const struct hypar_plan *plan);
 

@@ -174,21 +174,33 @@ static int element_bytes(const struct maker *m, const struct exchange *e)
     return hp_message_bytes(m->s->plan, e->place);
 }
 
-/* A tensor that several stages read passes to all of them in one exchange: each of these stages
- * waits for the whole exchange. */
+/* Do devices of a stage take part in a comm with others? */
+static bool is_waited_for(const struct maker *m, const struct comm *comm, int stage)
+{
+    bool any = false;
+    for (int i = 0; i < comm->n_devices; i++) {
+        const struct slot_list *list = hp_slots_of(&m->s->schedule, comm->device[i]);
+        for (int k = 0; k < list->n_stages; k++)
+            any |= list->stage[k] == stage;
+    }
+    return any && !hp_is_inside(m->s, comm);
+}
+
+/* A tensor that several stages read passes to all of them in one exchange. Each of these stages
+ * waits for the comms in which its own devices take part. */
 static void add_hop(struct maker *m, int body, const struct exchange *e,
                     const struct pattern *pattern, int from)
 {
-    int n = m->out->n_stages, any = 0;
-    for (int c = 0; c < pattern->n_comms; c++)
-        any += m->of[c] = !hp_is_inside(m->s, &pattern->comm[c]);
-    for (int r = 0; any && r < e->n_readers; r++) {
+    int n = m->out->n_stages;
+    for (int r = 0; r < e->n_readers; r++) {
         int to = stage_of(m, e->reader[r].op);
         bool known = to == from;
         for (int i = 0; i < r; i++)
             known |= stage_of(m, e->reader[i].op) == to;
         if (known)
             continue;
+        for (int c = 0; c < pattern->n_comms; c++)
+            m->of[c] = is_waited_for(m, &pattern->comm[c], to);
         double held_s,
             s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
         struct hop_cost *hop = &m->out->hop[e->backward][(body * n + from) * n + to];

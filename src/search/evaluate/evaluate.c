@@ -8,25 +8,11 @@
 #include "search/estimate/needs.h"
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
+#include "search/limits.h"
 #include "search/runs.h"
 
-/* The budget of a planner: some seconds of a large plan. */
-enum {
-    BUDGET_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
-    BUDGET_TASKS = 3 << 21, /* about so many, together, that are simulated */
-    FEW_TASKS = 1 << 17,    /* ... in no time */
-    MOST_ALIKE = 3, /* candidates that are alike, once an eighth of the tasks is spent */
-    CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
-    QUICK_PARTS = BUDGET_PARTS / 64,
-};
-
-/* While few tasks were simulated, closed forms are trusted less: the allowed error is this
- * factor after FEW_TASKS tasks, and twice the factor after half as many tasks. */
-static const double FAR_OFF = 1.5;
-
-/* The count of state is too high, because it counts a bias once for each partial sum. A plan is
- * refused only if the count exceeds the memory by this factor. */
-static const double MOST_STATE = 1.1;
+/* Links that messages cross take as long to look at as one task. */
+enum { CROSSED_LIKE_TASK = 32 };
 
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
@@ -36,8 +22,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .arena = arena,
         .generator = generator,
         .planner = planner,
-        .most_parts = BUDGET_PARTS,
-        .most_tasks = BUDGET_TASKS,
+        .most_parts = HP_BUDGET_PARTS,
+        .most_tasks = HP_BUDGET_TASKS,
     };
     for (int i = 0; i < HP_FAMILIES; i++)
         out->least_off[i] = INFINITY;
@@ -46,8 +32,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
 void hp_evaluate_further(struct evaluation *e, double part)
 {
     e->n = e->n_evaluated = 0;
-    e->most_tasks = e->tasks + part * BUDGET_TASKS;
-    e->most_parts = e->parts + part * BUDGET_PARTS;
+    e->most_tasks = e->tasks + part * HP_BUDGET_TASKS;
+    e->most_parts = e->parts + part * HP_BUDGET_PARTS;
 }
 
 double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
@@ -69,12 +55,12 @@ void hp_add_candidate(struct evaluation *e, const struct estimate *estimate)
 bool hp_is_quick(const struct evaluation *e)
 {
     return (double)e->problem->graph->n_ops * hypar_machine_device_count(e->problem->machine) <=
-           QUICK_PARTS;
+           HP_MOMENT_PARTS;
 }
 
 bool hp_has_simulated_little(const struct evaluation *e)
 {
-    return e->tasks <= FEW_TASKS;
+    return e->tasks <= HP_MOMENT_TASKS;
 }
 
 /* Errors of closed forms ------------------------------------------------------------------- */
@@ -114,10 +100,11 @@ bool hp_is_near_best(const struct evaluation *e, double step_s)
 }
 
 /* Is a candidate slower than the best, or larger than memory, by more than closed forms may be
- * off? */
+ * off? While few tasks were simulated, closed forms are trusted less: the allowed error is
+ * twice as large after half as many tasks. */
 static bool is_worse(struct evaluation *e, const struct estimate *p)
 {
-    double off = fmax(e->generator->off, FAR_OFF * FEW_TASKS / e->tasks);
+    double off = fmax(e->generator->off, HP_OFF_MUCH * HP_MOMENT_TASKS / e->tasks);
     double least_s = at_least(p->step_s, error_of(e, p->alike)->off);
     double best_s = fmax(e->best.step_s, e->best.estimate.step_s);
     return hp_evaluation_fits(e) && (p->memory.part > off || least_s > off * best_s);
@@ -149,10 +136,10 @@ static bool is_enough(const struct evaluation *e)
 {
     bool stopped = hp_stopped(e->problem->options->stop);
     if (!hp_evaluation_fits(e))
-        return e->n_evaluated >= 4 * e->generator->most ||
+        return e->n_evaluated >= 4 * HP_MOST_SIMULATED ||
                (stopped && (e->n_evaluated > 0 || !hp_is_quick(e)));
     return stopped || e->unseen || e->parts >= e->most_parts ||
-           (e->n_evaluated >= e->generator->most && !hp_has_simulated_little(e));
+           (e->n_evaluated >= HP_MOST_SIMULATED && !hp_has_simulated_little(e));
 }
 
 /* Is a candidate left out because its simulation takes long? */
@@ -160,7 +147,7 @@ static bool is_left_out(struct evaluation *e, const struct estimate *p)
 {
     if (!hp_evaluation_fits(e))
         return false;
-    bool many = e->tasks > BUDGET_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
+    bool many = !hp_has_simulated_little(e) && error_of(e, p->alike)->n >= HP_FEW_ALIKE;
     return many || e->tasks + p->tasks > e->most_tasks;
 }
 
@@ -211,7 +198,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         e->n_evaluated > 0 || !hp_is_quick(e) ? e->problem->options->stop : NULL;
     struct reduced_step *part = &out->part;
     out->memory = hp_plan_fullest(plan, e->problem->options->memory_bytes);
-    out->state_fits = out->memory.part <= MOST_STATE;
+    out->state_fits = out->memory.part <= HP_OFF_LITTLE; /* a bias counts in each partial sum */
     out->step_s = out->estimate.step_s;
     if (!out->state_fits)
         return true;
@@ -314,13 +301,12 @@ void hp_accept(struct evaluation *e, struct hypar_found *found)
  * nearest so far. */
 static struct estimate *next_nearest(const struct evaluation *e, const struct fullest *nearest)
 {
-    const double near = 1 / 1.05;
     struct estimate *next = NULL;
     for (int i = 0; i < e->n; i++)
         if (!e->estimate[i].evaluated && e->estimate[i].least_part > 1 &&
             (!next || e->estimate[i].least_part <= next->least_part))
             next = &e->estimate[i];
-    return next && next->least_part < near * nearest->part ? next : NULL;
+    return next && HP_ABOUT_EQUAL * next->least_part < nearest->part ? next : NULL;
 }
 
 /* What the candidate that lacks least needs. */

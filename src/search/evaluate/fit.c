@@ -3,16 +3,34 @@
 
 #include <math.h>
 
+#include "plan/memory_terms.h"
 #include "program/memory/memory.h"
 #include "search/estimate/needs.h"
 #include "search/evaluate/size.h"
 
 /* Room --------------------------------------------------------------------------------- */
 
+static struct memory_how memory_how(const struct problem *problem)
+{
+    return (struct memory_how){ .framework = hp_framework_memory(&problem->settings.simulation),
+                                .framework_bytes = problem->options->framework_bytes,
+                                .certainty = problem->settings.memory_certainty };
+}
+
 double hp_room(const struct problem *problem, int device)
 {
-    return hp_device_room(problem->machine, device, problem->options->memory_bytes,
-                          problem->options->framework_bytes);
+    struct memory_how how = memory_how(problem);
+    return hp_device_room(hypar_machine_device(problem->machine, device),
+                          problem->options->memory_bytes, &how);
+}
+
+void hp_note_device(struct fullest *f, const struct problem *problem, int device,
+                    const struct hypar_memory *memory)
+{
+    struct memory_how how = memory_how(problem);
+    hp_note_memory(f, device,
+                   hp_memory_need(memory, hypar_machine_device(problem->machine, device), &how),
+                   hp_room(problem, device));
 }
 
 double hp_least_room(const struct problem *problem)
@@ -78,7 +96,7 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
     enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
     *out = (struct fullest){ .device = -1 };
     for (int d = 0; d < n && status == HYPAR_OK; d++)
-        hp_note_memory(out, d, memory[d].peak - memory[d].framework, hp_room(problem, d));
+        hp_note_device(out, problem, d, &memory[d]);
     hp_arena_free(&scratch);
     return status;
 }
@@ -101,29 +119,6 @@ static enum hypar_status fail_memory(const struct fullest *f, const char *room_w
                    text.need, f->device, text.has, room_words);
 }
 
-static enum hypar_status check_need(const struct fullest *f, const struct hypar_plan *plan,
-                                    struct hypar_memory *fullest, struct hypar_error *err)
-{
-    double framework_bytes = plan->framework_bytes;
-    *fullest = (struct hypar_memory){ .framework = framework_bytes,
-                                      .peak = f->need + framework_bytes,
-                                      .limit = f->has + framework_bytes };
-    return hp_fits(f)
-               ? HYPAR_OK
-               : fail_memory(f, hp_room_words(plan->machine, fullest->limit, framework_bytes),
-                             err);
-}
-
-/* Of a plan that was simulated in part: what its program counts. */
-static enum hypar_status part_fits(const struct hypar_found *found,
-                                   struct hypar_memory *fullest, struct hypar_error *err)
-{
-    const struct hypar_part *part = &found->info.part;
-    struct fullest f = { .device = -1 };
-    hp_note_memory(&f, part->fullest_device, part->need_bytes, part->has_bytes);
-    return check_need(&f, found->plan, fullest, err);
-}
-
 /* Of a plan that would take long to lower: what it needs if everything is kept. */
 static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
                                     struct hypar_memory *fullest, struct hypar_error *err)
@@ -132,16 +127,24 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
                                             .framework_bytes = plan->framework_bytes };
     struct problem problem = { .graph = plan->graph,
                                .machine = plan->machine,
-                               .options = &options };
+                               .options = &options,
+                               .settings = hp_plan_settings(plan) };
     struct fullest f = hp_plan_need(NEED_WRITTEN, &problem, NULL, plan);
-    return check_need(&f, plan, fullest, err);
+    struct memory_how how = hp_memory_how(plan);
+    *fullest = hp_memory_of_need(f.need, hypar_machine_device(plan->machine, f.device), &how);
+    fullest->limit = hp_plan_device_memory(plan, f.device, limit_bytes);
+    return hp_fits(&f)
+               ? HYPAR_OK
+               : fail_memory(&f, hp_room_words(plan->machine, fullest->limit, &how), err);
 }
 
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err)
 {
-    if (hp_in_part(found))
-        return part_fits(found, fullest, err);
+    if (hp_in_part(found)) {
+        *fullest = found->info.part.fullest;
+        return hypar_check_fullest(found->plan, fullest, found->info.part.fullest_device, err);
+    }
     if (!found->has_simulated && hp_is_large(found->plan))
         return large_fits(found->plan, limit_bytes, fullest, err);
     if (found->has_simulated) {
@@ -160,8 +163,8 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
 
 const char *hp_problem_room_words(const struct problem *problem)
 {
-    return hp_room_words(problem->machine, problem->options->memory_bytes,
-                         problem->options->framework_bytes);
+    struct memory_how how = memory_how(problem);
+    return hp_room_words(problem->machine, problem->options->memory_bytes, &how);
 }
 
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,

@@ -20,9 +20,13 @@
 
 struct lowering_cache; /* of a lowering (program/lowering.h) */
 
-/* What a device may use: the limit that is asked for, or its own memory, without what the
- * framework takes of it. Needs below are without that, too. */
+/* What a device may use: the limit that is asked for, or its own memory, without what is no
+ * tensor (plan/memory_terms.h). Needs below are without that, too. */
 double hp_room(const struct problem *problem, int device);
+
+/* Note a device's memory, which a program counts, beside that room. */
+void hp_note_device(struct fullest *f, const struct problem *problem, int device,
+                    const struct hypar_memory *memory);
 
 /* ... the device that has least; and the parameters that it can hold, with gradients and
  * optimizer. */

@@ -49,8 +49,7 @@ void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
         .all_devices = r->all_devices,
         .micro_batches = r->micro_batches,
         .fullest_device = r->memory.device,
-        .need_bytes = r->memory.need,
-        .has_bytes = r->memory.has,
+        .fullest = r->fullest,
         .comm_bytes = r->totals.comm_bytes,
         .link_bytes = r->totals.link_bytes,
         .energy = r->totals.energy,
@@ -149,19 +148,16 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
     if (!hp_in_part(found) && !hp_simulate_part(problem, found))
         return false;
     *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };
-    hp_note_memory(&v->memory, part->fullest_device, part->need_bytes, part->has_bytes);
+    hp_note_device(&v->memory, problem, part->fullest_device, &part->fullest);
     return true;
 }
 
-/* Needs and rooms of planners are without framework_bytes (fit.h); the memory that was
- * simulated includes them. */
-struct verdict hp_simulated_verdict(const struct hypar_found *found)
+struct verdict hp_simulated_verdict(const struct problem *problem,
+                                    const struct hypar_found *found)
 {
     const struct hypar_simulated *s = &found->simulated;
-    double framework = s->fullest.framework;
     struct verdict v = { .by = BY_SIMULATION, .step_s = s->step.step_s };
-    hp_note_memory(&v.memory, s->step.fullest_device, s->fullest.peak - framework,
-                   s->fullest.limit - framework);
+    hp_note_device(&v.memory, problem, s->step.fullest_device, &s->fullest);
     return v;
 }
 
@@ -175,7 +171,7 @@ struct verdict hp_verdict(const struct problem *problem, struct hypar_found *fou
         hp_simulate_found(problem, problem->options->simulation, found);
     }
     if (found->has_simulated)
-        return hp_simulated_verdict(found);
+        return hp_simulated_verdict(problem, found);
     v.memory = hp_plan_need(NEED_WRITTEN, problem, NULL, found->plan);
     return v;
 }

@@ -32,11 +32,12 @@ void hp_predict_part(struct hypar_found *found);
 struct verdict {
     enum { BY_NOTHING, BY_SIMULATION, BY_PART, BY_CLOSED_FORM } by;
     double step_s;
-    struct fullest memory; /* what the fullest device needs and has, without the framework */
+    struct fullest memory; /* what the fullest device needs and has (fit.h) */
 };
 
 /* About a plan that is simulated as a whole already. */
-struct verdict hp_simulated_verdict(const struct hypar_found *found);
+struct verdict hp_simulated_verdict(const struct problem *problem,
+                                    const struct hypar_found *found);
 
 /* What there is to say about this plan; found->simulated and info.not_simulated are set. */
 struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found);

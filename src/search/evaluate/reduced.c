@@ -7,14 +7,11 @@
 #include "machine/machine.h"
 #include "plan/schedules.h"
 #include "search/evaluate/fit.h"
+#include "search/limits.h"
 #include "sim/sim.h"
 #include "sim/subset.h"
 
-enum {
-    N_POINTS = 3,
-    FEW_INSTANCES =
-        1 << 16, /* of tasks: all micro-batches are simulated, which takes a moment */
-};
+enum { N_POINTS = 3 };
 
 /* Micro-batches at which a step is simulated, ascending; one if there are not more of them. */
 struct points {
@@ -51,7 +48,7 @@ static struct points find_points(const struct hypar_plan *plan)
         at[i] = row->interleaves ? (i + 2) * size.groups
                 : ahead > stages ? ahead + 1 + i
                                  : at[i];
-    if (m <= at[N_POINTS - 1] || row->listed || hp_plan_instances(plan) <= FEW_INSTANCES)
+    if (m <= at[N_POINTS - 1] || row->listed || hp_plan_instances(plan) <= HP_MOMENT_TASKS / 2)
         return (struct points){ 1, { (int)m } };
     return (struct points){ N_POINTS, { (int)at[0], (int)at[1], (int)at[2] } };
 }
@@ -157,8 +154,10 @@ static void note_memory(struct reducing *r, const struct problem *problem)
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
         if (!devices || devices[d])
-            hp_note_memory(f, d, model->device[d].peak - model->device[d].framework,
-                           hp_room(problem, d));
+            hp_note_device(f, problem, d, &model->device[d]);
+    r->out->fullest = model->device[f->device];
+    r->out->fullest.limit =
+        hp_plan_device_memory(r->plan, f->device, problem->options->memory_bytes);
     hp_memory_free(model);
 }
 

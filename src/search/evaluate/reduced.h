@@ -1,8 +1,8 @@
 /* search/evaluate/reduced.h - the simulated step of a large plan, from a small part of it.
  * Internal.
  *
- * Of all devices one of each kind is simulated (sim/subset.h), and a few micro-batches. From
- * then on each further micro-batch takes as long as the last ones did. */
+ * One device of each kind (sim/subset.h) and the first micro-batches are simulated. Each
+ * further micro-batch takes as long as the last of these. */
 #ifndef SEARCH_EVALUATE_REDUCED_H
 #define SEARCH_EVALUATE_REDUCED_H
 
@@ -11,19 +11,20 @@
 
 struct reduced_step {
     double step_s;
-    double error_s; /* it may be off by about this; 0: nothing was left out but copies */
-    struct step_totals totals; /* of all devices and micro-batches, exact */
-    struct fullest memory;     /* the exact need of the fullest device (fit.h) */
-    int64_t instances;         /* of tasks: that were simulated ... */
-    int64_t all_instances;     /* ... and that the whole has */
-    int devices, all_devices;  /* likewise; that do something */
-    int64_t micro_batches;     /* likewise, in the longest of its simulations */
-    double crossed;            /* links, by messages each of whose ways was looked at */
+    double error_s; /* the step may be off by about this; 0: only copies were left out */
+    struct step_totals totals;   /* of all devices and micro-batches, exact */
+    struct fullest memory;       /* the exact need of the fullest device (fit.h) ... */
+    struct hypar_memory fullest; /* ... and all that the device holds */
+    int64_t instances;           /* of tasks that were simulated ... */
+    int64_t all_instances;       /* ... and of all tasks of the plan */
+    int devices, all_devices;    /* likewise, devices that do something */
+    int64_t micro_batches;       /* that were simulated, in the longest simulation */
+    double crossed; /* links on the routes of all messages whose routes were compared */
 };
 
 /* Plans of schedule pipedream, and collectives message by message, are simulated as a whole.
- * Fails as hypar_simulate() does; HYPAR_INFEASIBLE soon after `stop` is set, NULL: nobody can.
- */
+ * Fails as hypar_simulate() does; HYPAR_INFEASIBLE soon after `stop` is set. `stop` may be
+ * NULL. */
 enum hypar_status hp_simulate_reduced(const struct problem *problem,
                                       const struct hypar_plan *plan,
                                       const volatile sig_atomic_t *stop,

@@ -2,22 +2,14 @@
 #include "search/evaluate/size.h"
 
 #include "plan/schedules.h"
+#include "search/limits.h"
 #include "sim/task_costs.h"
 
-/* What a limit keeps to, and what it is of. */
 enum {
-    /* As a whole: seconds, of some plans a minute. Parts of operators, each of which is
-     * lowered; and tasks in all micro-batches, about. */
-    MOST_WHOLE_PARTS = 1 << 18,
-    MOST_WHOLE_INSTANCES = 1 << 23,
-    /* In part: likewise, however many micro-batches there are. */
-    MOST_PARTS = 1 << 20,
-    /* In part, among many others: tasks in all micro-batches, about. */
-    MOST_COMPARED_INSTANCES = 100000000,
-    /* Of large plans, together, unasked: a minute. */
-    MOST_UNASKED_PARTS = 3 << 20,
+    /* In part, however many micro-batches there are. */
+    MOST_PARTS = 4 * HP_WHOLE_PARTS,
     /* Many times over, by a search that simulates all it looks at: tasks of one micro-batch. */
-    MOST_REPEATED_TASKS = 1 << 20,
+    MOST_REPEATED_TASKS = HP_WHOLE_TASKS / 8,
 };
 
 /* Passes are fused to fewer tasks, which as many comms make up for. */
@@ -31,8 +23,7 @@ double hp_plan_instances(const struct hypar_plan *plan)
 
 bool hp_is_large(const struct hypar_plan *plan)
 {
-    return hp_plan_parts(plan) > MOST_WHOLE_PARTS ||
-           hp_plan_instances(plan) > MOST_WHOLE_INSTANCES;
+    return hp_plan_parts(plan) > HP_WHOLE_PARTS || hp_plan_instances(plan) > HP_WHOLE_TASKS;
 }
 
 /* Is it simulated task by task, all micro-batches, however large it is? */
@@ -44,7 +35,7 @@ static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_op
 
 bool hp_is_estimated(const struct hypar_plan *plan)
 {
-    return hp_plan_instances(plan) > MOST_COMPARED_INSTANCES ||
+    return hp_plan_instances(plan) > HP_LONG * HP_WHOLE_TASKS ||
            plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
 }
 
@@ -60,7 +51,7 @@ bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_opt
 
 bool hp_are_many_parts(double parts)
 {
-    return parts > MOST_UNASKED_PARTS;
+    return parts > HP_LONG * HP_WHOLE_PARTS;
 }
 
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)

@@ -129,6 +129,8 @@ static bool propose(const struct proposer *p, int op, int axis, struct proposal 
     const struct nest *nest = p->plan->graph->ops[op].nest;
     hp_proposal_clear(out);
     struct drawn_set set = devices_of(p->plan, op, &out->arena);
+    if (axis < 0 && p->plan->ops[op].n_devices == 1)
+        return false; /* whole on another device */
     if (axis >= 0 &&
         (set.n < 2 || (nest->axis[axis].role != HYPAR_COPY && nest->axis[axis].extent < set.n)))
         return false;

@@ -228,6 +228,7 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     site->search = (struct hypar_search_options){ .precision = e->options.precision,
                                                   .fp32_gradients = e->options.fp32_gradients,
                                                   .framework_bytes = e->options.framework_bytes,
+                                                  .memory_margin = e->options.memory_margin,
                                                   .optimizer = e->options.optimizer,
                                                   .simulation = e->options.simulation,
                                                   .stop = e->options.stop };

@@ -1,7 +1,6 @@
 /* Makes a plan from a candidate. */
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
-#include "search/runs.h"
 
 static void add_stages(const struct hybrid *h, const struct candidate *c,
                        struct hypar_plan *plan)
@@ -91,8 +90,7 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
         }
 }
 
-enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c,
-                                     struct hypar_plan **out, struct hypar_error *err)
+struct hypar_plan *hp_build_candidate(struct hybrid *h, const struct candidate *c)
 {
     struct arena scratch = { 0 };
     struct hypar_plan *plan =
@@ -113,13 +111,5 @@ enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c
         if (plan->ops[op].shard == HYPAR_SHARD_PARAMETERS)
             plan->gather_ahead = hp_gather_ahead(&c->shape.step);
     hp_arena_free(&scratch);
-    *out = plan;
-    enum hypar_status status = hypar_plan_check(plan, err);
-    if (status == HYPAR_OK)
-        status = hp_check_runs(h->problem, plan, err);
-    if (status != HYPAR_OK) {
-        hypar_plan_free(plan);
-        *out = NULL;
-    }
-    return status;
+    return plan;
 }

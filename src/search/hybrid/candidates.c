@@ -7,23 +7,18 @@
 #include "base/sort.h"
 #include "base/stop.h"
 #include "plan/schedules.h"
+#include "search/limits.h"
 #include "search/options.h"
 #include "search/runs.h"
-
-enum { FEW_DIVISORS = 8 }; /* of a batch: all are tried */
-
-/* Closed forms are taken to be off by no more. Shapes are not cut where a candidate is known
- * that is so much faster. */
-static const double FAR_OFF = 1.15;
 
 /* Numbers of micro-batches ----------------------------------------------------------------- */
 
 static bool has_few_divisors(int64_t batch)
 {
     int n = 0;
-    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && n <= FEW_DIVISORS;)
+    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && n <= HP_FEW;)
         n++;
-    return n <= FEW_DIVISORS;
+    return n <= HP_FEW;
 }
 
 static void add_number(struct candidates *s, int64_t number)
@@ -36,7 +31,7 @@ static void add_number(struct candidates *s, int64_t number)
 static void list_numbers(struct candidates *s)
 {
     s->all_numbers = has_few_divisors(s->problem->graph->batch);
-    const double factor = s->all_numbers ? 1 : 1.9;
+    int factor = s->all_numbers ? 1 : 2;
     const struct hypar_search_options *o = s->problem->options;
     int64_t batch = s->problem->graph->batch;
     s->limit = hp_batch_limit(s->problem);
@@ -44,12 +39,11 @@ static void list_numbers(struct candidates *s)
         add_number(s, o->micro_batches);
         return;
     }
-    double last = 0;
-    int64_t most = hp_most_micro_batches(&s->limit, 1);
+    int64_t last = 0, most = hp_most_micro_batches(&s->limit, 1);
     for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= most;)
-        if ((double)m >= last * factor) {
+        if (m >= last * factor) {
             add_number(s, m);
-            last = (double)m;
+            last = m;
         }
 }
 
@@ -109,7 +103,8 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
     int64_t stages = s->problem->options->stages;
     if (stages && shape->groups * shape->chunks != stages)
         return;
-    if (!s->all && !s->h.small && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
+    if (!s->all && !s->h.small &&
+        hp_shape_bound(&s->h, shape) > HP_OFF_LITTLE * HP_OFF_LITTLE * s->best_s)
         return;
     s->h.is_short = false;
     add_cut(s, shape, INFINITY);
@@ -141,7 +136,7 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
         return;
     for (int kind = 0; kind < hp_n_schedules; kind++) {
         shape.schedule = (enum hypar_schedule_kind)kind;
-        for (shape.chunks = 2; shape.chunks <= 8 && hp_schedule[kind].interleaves;
+        for (shape.chunks = 2; shape.chunks <= HP_MOST_CHUNKS && hp_schedule[kind].interleaves;
              shape.chunks++)
             hp_try_shape(s, &shape);
     }
@@ -175,7 +170,6 @@ static void try_shards(struct candidates *s, struct pipeline_shape shape)
 /* More and more micro-batches, until they have made it worse twice. */
 static void try_numbers(struct candidates *s, struct pipeline_shape shape)
 {
-    const double worse = 1.03;
     double best_s = INFINITY;
     for (int i = 0, falls = 0; i < s->n_numbers && (falls < 2 || s->h.small); i++) {
         int before = s->n;
@@ -184,7 +178,7 @@ static void try_numbers(struct candidates *s, struct pipeline_shape shape)
         try_shards(s, shape);
         for (int c = before; c < s->n; c++)
             now_s = fmin(now_s, s->candidate[c].step_s);
-        falls = best_s < INFINITY && now_s > worse * best_s ? falls + 1 : 0;
+        falls = best_s < INFINITY && now_s > HP_ABOUT_EQUAL * best_s ? falls + 1 : 0;
         best_s = fmin(best_s, now_s);
     }
 }
@@ -200,9 +194,9 @@ static bool may_have_stages(const struct candidates *s, int n)
 static void try_each(struct candidates *s, int each)
 {
     int n = hypar_machine_device_count(s->problem->machine), most = n / each;
-    for (int groups = most; groups >= 1; groups = n <= FEW_DEVICES ? groups - 1 : groups / 2) {
+    for (int groups = most; groups >= 1; groups = n <= HP_FEW ? groups - 1 : groups / 2) {
         bool all = groups == most;
-        bool few = n <= FEW_DEVICES || (n <= SOME_DEVICES && groups * each * 4 >= n);
+        bool few = n <= HP_FEW || (n <= HP_SOME && groups * each * 4 >= n);
         struct pipeline_shape shape = { .n_devices = each, .groups = groups, .room = 1 };
         if (!(all || few) || !may_have_stages(s, groups))
             continue;
@@ -217,7 +211,7 @@ static void try_each(struct candidates *s, int each)
 static int quantum_of(const struct candidates *s)
 {
     int n = hypar_machine_device_count(s->problem->machine), quantum = 1;
-    while (n % quantum != 0 || n / quantum > FEW_DEVICES)
+    while (n % quantum != 0 || n / quantum > HP_FEW)
         quantum++;
     return quantum;
 }
@@ -248,7 +242,7 @@ static void try_all(struct candidates *s)
     for (int groups = 2; groups <= n && groups <= s->h.units.n; groups++)
         if (is_asked(s, groups))
             try_some(s, groups);
-    for (int groups = 2; groups <= FEW_DEVICES; groups++)
+    for (int groups = 2; groups <= HP_FEW; groups++)
         if (s->h.small ? may_have_stages(s, groups) : is_asked(s, groups))
             try_numbers(s, (struct pipeline_shape){ .n_devices = quantum_of(s),
                                                     .groups = groups,
@@ -270,7 +264,7 @@ static void try_unequal(struct candidates *s, struct pipeline_shape shape)
     shape.n_devices = quantum_of(s);
     shape.unequal = true;
     shape.size = 0;
-    for (shape.groups = 2; shape.groups <= FEW_DEVICES; shape.groups++)
+    for (shape.groups = 2; shape.groups <= HP_FEW; shape.groups++)
         if (may_have_stages(s, shape.groups))
             try_directions(s, shape);
 }
@@ -279,9 +273,8 @@ static void try_unequal(struct candidates *s, struct pipeline_shape shape)
  * micro-batches between those that were tried. */
 static void refine(struct candidates *s)
 {
-    enum { REFINED = 3 };
     int64_t batch = s->problem->graph->batch;
-    for (int i = 0; i < REFINED && i < s->n; i++) {
+    for (int i = 0; i < HP_FEW_ALIKE && i < s->n; i++) {
         struct pipeline_shape shape = s->candidate[i].shape;
         int64_t m = shape.step.micro_batches;
         shape.size = 1;
@@ -325,14 +318,13 @@ void hp_find_candidates(struct candidates *s, bool all)
 
 void hp_find_larger(struct candidates *s, double below_s)
 {
-    enum { MOST_CUT = 32 };
     s->n = 0;
     sort(s->tight, s->n_tight);
-    for (int i = 0; i < s->n_tight && i < MOST_CUT && s->tight[i].step_s < below_s &&
+    for (int i = 0; i < s->n_tight && i < HP_SOME && s->tight[i].step_s < below_s &&
                     !hp_stopped(s->problem->options->stop);
          i++) {
         struct pipeline_shape larger = s->tight[i].shape;
-        larger.room *= FAR_OFF;
+        larger.room *= HP_OFF_LITTLE;
         add_cut(s, &larger, below_s);
     }
     sort(s->candidate, s->n);

@@ -1,10 +1,10 @@
 /* Planner hybrid: stages, splits inside stages, micro-batches, schedule, recomputation and
  * sharding together.
  *
- * For each number of devices of a stage, number of micro-batches, sharding and schedule the
- * best cut is found in closed form (pipeline.c), each stage run in the fastest way that fits
- * (stage.c), its operators split by the exact solver (submesh.c). These are the candidates that
- * are evaluated (evaluate.h).
+ * For each number of devices of a stage, number of micro-batches, sharding and schedule, the
+ * search finds the best cut in closed form (pipeline.c). Each stage is run in the fastest way
+ * that fits (stage.c), and the exact solver splits its operators (submesh.c). The results are
+ * the candidates of the evaluation (evaluate.h).
  *
  * Alpa (Zheng et al., OSDI 2022) divides the problem in the same two; Piper (Tarnawski et al.,
  * NeurIPS 2021) counts micro-batches in flight from the end, as is done here. */
@@ -14,6 +14,7 @@
 #include "search/choices/choices.h"
 #include "search/evaluate/evaluate.h"
 #include "search/hybrid/candidates.h"
+#include "search/limits.h"
 #include "search/options.h"
 #include "search/predict.h"
 #include "search/runs.h"
@@ -27,9 +28,8 @@ struct hybrid_search {
 
 /* Candidates ------------------------------------------------------------------------------- */
 
-/* Closed forms of candidates on the same groups of devices, by the same schedule and chunks, in
- * submeshes of the same size, with as many micro-batches and alike in whether parameters are
- * sharded, are off alike. */
+/* Closed forms have similar errors for candidates with the same groups of devices, schedule,
+ * chunks, size of submeshes and micro-batches, if both or none of them divide parameters. */
 static uint64_t alike(const struct candidate *c)
 {
     const struct pipeline_shape *shape = &c->shape;
@@ -73,11 +73,13 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
                                struct hypar_error *err)
 {
     struct hybrid_search *h = planner;
-    return hp_build_candidate(&h->found.h, candidate, out, err);
+    (void)err;
+    *out = hp_build_candidate(&h->found.h, candidate);
+    return HYPAR_OK;
 }
 
-/* Drop the candidates on as many groups of devices as one whose need no closed form has
- * foreseen. */
+/* A candidate needs far more memory than its closed form said: drop the candidates with the
+ * same groups of devices. */
 static void drop_too_large(struct hybrid_search *h, const struct candidate *c)
 {
     struct evaluation *e = &h->evaluation;
@@ -90,22 +92,21 @@ static void drop_too_large(struct hybrid_search *h, const struct candidate *c)
     }
 }
 
-/* A candidate that needs more than closed forms say, and than there is, is cut anew with as
- * much less room, unless closed forms are of no use. */
+/* A candidate does not fit, because its closed form was too low: cut its shape anew for less
+ * memory, unless closed forms are far off. */
 static void cut_with_less(struct hybrid_search *h, const struct candidate *c, double need)
 {
-    const double most = 1.5, margin = 1.002;
     struct pipeline_shape shape = c->shape;
-    shape.room /= need * margin;
-    if (need > most && !hp_is_quick(&h->evaluation))
+    shape.room /= need;
+    if (need > HP_OFF_MUCH && !hp_is_quick(&h->evaluation))
         drop_too_large(h, c);
-    if (need <= most && shape.room >= 1 / most)
+    if (need <= HP_OFF_MUCH && shape.room * HP_OFF_MUCH >= 1)
         hp_try_shape(&h->found, &shape);
     add_candidates(h);
 }
 
-/* In closed form 1f1b takes as long as gpipe, and less memory; simulated, one is faster or the
- * other: a stage that waits for both sides holds up its neighbours. */
+/* In closed form 1f1b is as fast as gpipe and needs less memory. Simulated, either may be
+ * faster: under 1f1b a stage that waits for both sides delays its neighbours. */
 static void try_gpipe(struct hybrid_search *h, const struct candidate *c)
 {
     const struct problem *problem = h->found.problem;
@@ -128,7 +129,7 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
         try_gpipe(h, now->estimate.candidate);
 }
 
-/* Evaluate the candidates that were found anew, with `part` of the budget. */
+/* Evaluate the candidates that were found last, with `part` of the budget. */
 static void evaluate(struct hybrid_search *h, double part)
 {
     struct evaluation *e = &h->evaluation;
@@ -140,14 +141,13 @@ static void evaluate(struct hybrid_search *h, double part)
         try_gpipe(h, e->best.estimate.candidate);
 }
 
-/* Data parallelism over all devices is evaluated where that takes little, however slow its
- * closed form is: latencies of many sums may pass beside each other. */
+/* Evaluate data parallelism over all devices if this takes little time, even if its closed form
+ * is slow: the latencies of many sums may overlap, and closed forms add them up. */
 static void evaluate_replicas(struct hybrid_search *h)
 {
-    enum { MOST_REPLICATED = 4 };
     struct evaluation *e = &h->evaluation;
     int n = hypar_machine_device_count(h->found.problem->machine), n_replicated = 0;
-    for (int i = 0; i < e->n && n_replicated < MOST_REPLICATED && hp_is_quick(e); i++) {
+    for (int i = 0; i < e->n && n_replicated < HYPAR_SHARD_COUNT && hp_is_quick(e); i++) {
         const struct candidate *c = e->estimate[i].candidate;
         if (e->estimate[i].evaluated || c->shape.n_devices != n || c->shape.groups > 1 ||
             hp_stage_exchanges(&c->stage[0].estimate) ||
@@ -206,7 +206,7 @@ static void search(struct hybrid_search *h)
     hp_find_candidates(&h->found, false);
     evaluate(h, 1);
     evaluate_replicas(h);
-    /* less that is fast may fit; where no closed form fits, all shapes were looked at */
+    /* slower candidates may fit; if no closed form fits, all shapes were tried already */
     if (!hp_evaluation_fits(e) && h->found.n_found > 0 && !hp_stopped(stop)) {
         hp_find_candidates(&h->found, true);
         h->too_large = (struct table){ 0 };
@@ -221,9 +221,9 @@ static void search(struct hybrid_search *h)
 static enum hypar_status plan_hybrid(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    static const struct generator generator = {
-        .build = build, .follow = follow, .off = 1.08, .most = 40
-    };
+    const struct generator generator = { .build = build,
+                                         .follow = follow,
+                                         .off = HP_OFF_LITTLE };
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
     struct hybrid_search h = { 0 };

@@ -5,26 +5,28 @@
 #include "cost/collective.h"
 #include "search/hybrid/stage.h"
 
+/* Bytes of a message that is long: bandwidth decides which way is best, not latency. */
+static const double LARGE_BYTES = 16e6;
+
 /* The time per byte that the busiest link is occupied by all groups of a sum together.
  * Consecutive sums overlap, so only the last takes longer. */
 static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
                               struct arena *scratch, double *own_link)
 {
-    enum { MOST_GROUPS = 16 };
     int n_links = 2 * hypar_machine_link_count(h->problem->machine), count = n / parts;
     double *held = NEW(scratch, double, n_links), most = 0;
     int *device = NEW(scratch, int, count);
-    for (int g = 0; g < parts && g < MOST_GROUPS; g++) {
+    for (int g = 0; g < parts && g < LARGE_SUBMESH; g++) {
         for (int i = 0; i < count; i++)
             device[i] = first + g + i * parts;
         struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
         const struct comm_way *way =
-            hp_comm_best_way(hp_comm_model(scratch, h->problem->machine, &group), 16e6);
+            hp_comm_best_way(hp_comm_model(scratch, h->problem->machine, &group), LARGE_BYTES);
         for (int i = 0; i < way->n_links; i++) {
             held[way->link[i].link] += way->link[i].s_per_byte;
             most = fmax(most, held[way->link[i].link]);
         }
-        if (hypar_machine_is_uniform(h->problem->machine) && parts > MOST_GROUPS)
+        if (hypar_machine_is_uniform(h->problem->machine) && parts > LARGE_SUBMESH)
             break;
     }
     int route[1];
@@ -42,7 +44,7 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
         device[i] = first + i * parts;
     struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
     struct line line = { .comm = hp_comm_model(h->arena, h->problem->machine, &group) };
-    line.fixed_s = hp_comm_best_way(line.comm, 16e6)->fixed_s;
+    line.fixed_s = hp_comm_best_way(line.comm, LARGE_BYTES)->fixed_s;
     line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
     hp_arena_free(&scratch);
     return line;

@@ -73,7 +73,7 @@ struct cutting {
     int n_units, n_stages, longest; /* units of a stage, at most */
     int n_quanta;                   /* of all devices */
     /* How many quanta a group may have, and of which size its submeshes are (0: any). */
-    int n_blocks, block[FEW_DEVICES * FEW_DEVICES], size[FEW_DEVICES * FEW_DEVICES];
+    int n_blocks, block[HP_FEW * HP_FEW], size[HP_FEW * HP_FEW];
     bool alike; /* all stages are on devices of one kind */
     struct stage_time {
         bool known, exchanges;
@@ -258,7 +258,7 @@ static void keep_cut(const struct cutting *c, struct candidate *out)
 {
     for (int s = 0; s < c->n_stages; s++) {
         const struct cut *cut = &c->cut[s];
-        out->stage[s] = (struct pipeline_stage){
+        out->stage[s] = (struct candidate_stage){
             .stage = stage_at(c, c->n_stages - s, cut),
             .first = first_device(c, cut->at, c->block[cut->block]),
         };
@@ -291,7 +291,7 @@ static void begin_cutting(struct cutting *c, struct arena *scratch)
 {
     int n = c->n_units, kinds = c->h->units.layers ? 4 : n;
     size_t places = (size_t)(c->n_stages + 1) * (size_t)c->n_quanta;
-    c->longest = c->n_stages == 1 || n <= FEW_UNITS ? n : 2 + 2 * n / c->n_stages;
+    c->longest = c->n_stages == 1 || n <= HP_FEW ? n : 2 + 2 * n / c->n_stages;
     c->longest = c->longest < n && !c->shape->unequal ? c->longest : n;
     c->time = NEW(scratch, struct stage_time,
                   (c->alike || !c->shape->unequal ? (size_t)(c->n_stages + 1) : places) *
@@ -320,10 +320,10 @@ bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
         return false;
     begin_cutting(&c, &scratch);
     *out = (struct candidate){ .shape = *shape, .step_s = INFINITY, .n_stages = c.n_stages };
-    out->stage = NEW(h->arena, struct pipeline_stage, c.n_stages);
+    out->stage = NEW(h->arena, struct candidate_stage, c.n_stages);
     double bound = INFINITY;
-    int most_turns = c.n_units <= FEW_UNITS ? 4096 : 64;
-    for (int turn = 0; turn < most_turns && cut_below(&c, bound); turn++) {
+    bool all = c.n_units <= HP_FEW;
+    for (int turn = 0; (all || turn < HP_SOME) && cut_below(&c, bound); turn++) {
         struct stages_time times = times_of(&c);
         double step_s = step_seconds(shape, &times);
         if (step_s < out->step_s) {

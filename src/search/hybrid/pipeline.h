@@ -1,49 +1,50 @@
-/* search/hybrid/pipeline.h - stages, micro-batches and schedule together. Internal to planner
- * hybrid. */
+/* search/hybrid/pipeline.h - cuts a graph into the stages of a pipeline whose devices,
+ * micro-batches and schedule are given. Internal to planner hybrid. */
 #ifndef SEARCH_HYBRID_PIPELINE_H
 #define SEARCH_HYBRID_PIPELINE_H
 
 #include "search/hybrid/stage.h"
 
-/* What is decided before the cuts. */
+/* The properties of a pipeline that are decided before it is cut. */
 struct pipeline_shape {
-    int n_devices; /* of a stage; at least, if they are unequal */
-    int groups;    /* groups of devices that stages lie on, in turn */
-    int chunks;    /* stages of each */
-    bool unequal;  /* groups have devices in multiples, each at a multiple of its own number */
-    bool reversed; /* the first stage lies on the last devices */
+    int n_devices; /* of a stage; of the smallest stage, if stages are unequal */
+    int groups;    /* groups of devices; stages are on the groups in turn */
+    int chunks;    /* stages of each group */
+    bool
+        unequal; /* a group has a multiple of n_devices, and begins at a multiple of its size */
+    bool reversed; /* the first stage is on the last devices */
     int size;      /* of submeshes; 0: any */
     enum hypar_schedule_kind schedule;
-    double room; /* of each device's, the part that closed forms may fill */
+    double room; /* the part of each device's memory that closed forms may fill */
     struct step_shape step;
 };
 
-struct pipeline_stage {
+struct candidate_stage {
     struct stage stage;
-    int first; /* its first device; that of `stage` stands for all that are alike */
+    int first; /* its first device; stage.first is that of the first equal stage */
     struct stage_estimate estimate;
 };
 
-/* A plan before it is written down. */
+/* A pipeline that is cut, before its plan is built. */
 struct candidate {
     struct pipeline_shape shape;
-    double step_s; /* in closed form; without stages: at least */
-    int number;    /* in the order in which they were found */
+    double step_s; /* in closed form; without stages: a lower bound */
+    int number;    /* in the order in which candidates were found */
     int n_stages;
-    struct pipeline_stage *stage;
+    struct candidate_stage *stage;
 };
 
-/* What a step of the shape takes at least, whatever the cuts and splits: stages take the same
- * time, and their devices share it evenly, at the speed of one that has a whole micro-batch. */
+/* A lower bound for the step of a shape, for all cuts and splits: all stages take the same
+ * time, and their devices share the work evenly, as fast as one device with a whole
+ * micro-batch. */
 double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape);
 
-/* Cut the units so that the step, in closed form, is least; false: no cut fits. Stages are
- * taken from the arena of *h. */
+/* Find the cut with the shortest step in closed form; false: no cut fits. The stages are in the
+ * arena of *h. */
 bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
                      struct candidate *out);
 
-/* A plan of it. */
-enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *candidate,
-                                     struct hypar_plan **out, struct hypar_error *err);
+/* Build the plan of a candidate, without checking it. */
+struct hypar_plan *hp_build_candidate(struct hybrid *h, const struct candidate *candidate);
 
 #endif /* SEARCH_HYBRID_PIPELINE_H */

@@ -104,7 +104,7 @@ static void add_kept(struct submesh_model *m, const struct submesh *submesh,
             continue;
         int from = g->tensors[g->ops[op].tensor[o]].producer;
         double bytes = kept_operand(m, submesh, s, op, o);
-        for (int w = 0; w < RECOMPUTE_WORDS; w++)
+        for (int w = 0; w < HYPAR_RECOMPUTE_COUNT; w++)
             kept[w] += from >= 0 && m->again[w][from] ? 0 : bytes;
     }
 }
@@ -141,7 +141,7 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
     sum[COMPUTE_S] += cost->forward_s + cost->backward_s;
     sum[BACKWARD_S] += cost->backward_s;
     sum[GRADIENT_S] += cost->gradient_s;
-    for (int w = 0; w < RECOMPUTE_WORDS; w++)
+    for (int w = 0; w < HYPAR_RECOMPUTE_COUNT; w++)
         sum[AGAIN_S + w] += m->again[w][op] ? cost->forward_s : 0;
     add_kept(m, submesh, s, op, sum + KEPT_BYTES);
     if (cost->param_elements > 0) {
@@ -194,7 +194,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
         sum[REPLICA_BYTES] += hp_part_bytes(m, parts_of(m, submesh, s->state, writer), writer,
                                             class->exchange->writer[0].operand);
     }
-    for (int w = 0; w < RECOMPUTE_WORDS && !class->backward; w++)
+    for (int w = 0; w < HYPAR_RECOMPUTE_COUNT && !class->backward; w++)
         if (m->again[w][writer])
             sum[AGAIN_S + w] += seconds;
 }

@@ -10,9 +10,6 @@
 #include "search/evaluate/fit.h"
 #include "sim/task_costs.h"
 
-/* An exchange waits for this many gathers on the same links; simulated steps show it. */
-enum { GATHERS_AWAITED = 3 };
-
 /* A stage under a splitting. */
 struct split_stage {
     struct hybrid *h;
@@ -28,15 +25,6 @@ static double sum_of(const struct split_stage *w, int what)
     return unit[w->stage->hi].sum[what] - unit[w->stage->lo].sum[what];
 }
 
-double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders)
-{
-    const struct hypar_search_options *o = h->problem->options;
-    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
-    return b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
-           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
-           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
-}
-
 /* Bytes of parameters on a device: the state that it keeps from step to step, and divided
  * parameters that are gathered at one time. */
 static double parameter_bytes(const struct split_stage *w)
@@ -44,8 +32,9 @@ static double parameter_bytes(const struct split_stage *w)
     const struct stage *g = w->stage;
     double sum = 0, most = 0;
     for (int i = 0; i < w->s->n_partitions; i++)
-        sum += sum_of(w, PARAMS + i) *
-               hp_element_state_bytes(w->h, g->step.shard, g->n_devices / w->s->partition[i]);
+        sum +=
+            sum_of(w, PARAMS + i) * hp_element_state_bytes(w->h->problem, g->step.shard,
+                                                           g->n_devices / w->s->partition[i]);
     for (int u = g->lo; u < g->hi && g->step.shard >= HYPAR_SHARD_PARAMETERS; u++)
         most = fmax(most, w->s->unit[u].gathered[g->step.far_ahead]);
     return sum + most;
@@ -160,15 +149,15 @@ static double wait_for_gathers(const struct split_stage *w, const struct tail *t
     return fmax(first_s, fmax(links_s, in_turn_s) - half_s);
 }
 
-/* The time that exchanges wait for gathers on the same links: in proportion to the time that
- * the links are busy with gathers. */
+/* The time that exchanges wait for gathers on the same links: for all gathers under way, in
+ * proportion to the time that the links are busy with gathers. */
 static double waiting_seconds(const struct split_stage *w, const struct tail *tail,
                               double own_s)
 {
     double gathered = sum_of(w, WEIGHTED), busy_s = 1.5 * tail->own_link_s;
     if (!(gathered > 0) || !(own_s > 0))
         return 0;
-    return GATHERS_AWAITED * sum_of(w, EXCHANGES) * fmin(1, busy_s / own_s) * tail->own_link_s /
+    return GATHER_AHEAD * sum_of(w, EXCHANGES) * fmin(1, busy_s / own_s) * tail->own_link_s /
            2 / gathered;
 }
 
@@ -274,7 +263,7 @@ static void estimate_word(const struct split_stage *w, enum hypar_recompute word
 static void estimate(const struct split_stage *w, struct stage_estimate *best)
 {
     const struct hypar_search_options *o = w->h->problem->options;
-    for (int word = 0; word < RECOMPUTE_WORDS; word++)
+    for (int word = 0; word < HYPAR_RECOMPUTE_COUNT; word++)
         if (!o->recompute_given || o->recompute == (enum hypar_recompute)word)
             estimate_word(w, (enum hypar_recompute)word, best);
     w->h->evaluated++;
@@ -320,14 +309,14 @@ static bool may_have_size(const struct hybrid *h, const struct stage *stage, dou
     if (stage->size && size != stage->size)
         return false;
     if (fixed) /* fixed operators use all devices of the stage */
-        return replicas == 1 && fixed <= size && size <= SOME_DEVICES;
+        return replicas == 1 && fixed <= size && size <= HP_SOME;
     if (stage->n_devices % size || replicas > samples || (most && size > most))
         return false;
     if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
         samples >= size)
         return true;
     return size <= LARGE_SUBMESH ||
-           (stage->n_devices <= SOME_DEVICES && stage->n_devices / LARGE_SUBMESH > samples);
+           (stage->n_devices <= HP_SOME && stage->n_devices / LARGE_SUBMESH > samples);
 }
 
 /* The first device of the stage's submesh that has its slowest device. */
@@ -509,7 +498,7 @@ static bool is_small(struct hybrid *h)
     const struct submesh_model *m = &h->model;
     int n = hypar_machine_device_count(h->problem->machine);
     double choices = 1;
-    if (h->units.n > FEW_UNITS || n > FEW_DEVICES || h->units.apart)
+    if (h->units.n > HP_FEW || n > HP_FEW || h->units.apart)
         return false;
     const struct submesh *all =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });
@@ -539,6 +528,5 @@ void hp_hybrid_end(struct hybrid *h)
 
 bool hp_stage_exchanges(const struct stage_estimate *e)
 {
-    const double little = 1.02;
-    return e->own_s > little * e->compute_s;
+    return e->own_s > HP_ABOUT_EQUAL * e->compute_s;
 }

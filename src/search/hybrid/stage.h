@@ -9,6 +9,7 @@
 
 #include "base/table.h"
 #include "search/hybrid/submesh.h"
+#include "search/limits.h"
 
 struct units {
     int n;
@@ -18,18 +19,17 @@ struct units {
     bool apart;  /* operators of one variable may be in different stages */
 };
 
-/* With at most FEW_UNITS units or operators, the search tries every cut. With at most
- * FEW_DEVICES devices, any of them may stay idle, stages differ by single devices, and all
- * states of small graphs are enumerated. With at most SOME_DEVICES, half of them may stay idle
- * and submeshes may be large. */
-enum { FEW_UNITS = 12, FEW_DEVICES = 8, SOME_DEVICES = 64 };
+/* With at most HP_FEW units or operators, the search tries every cut. With at most HP_FEW
+ * devices, any of them may stay idle, stages differ by single devices, and all states of small
+ * graphs are enumerated. With at most HP_SOME devices, half of them may stay idle and submeshes
+ * may be large. */
 
 /* Find the places where the graph may be cut. A cut may separate the operators of a variable
  * only if most of the graph could not be cut otherwise. `op_s`: the approximate time of each
  * operator. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
 
-enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3 };
+enum { MOST_PARTITIONS = 16 };
 
 /* Divided parameters are gathered this many operators in advance; far ahead if operators finish
  * sooner than parameters arrive from many devices. */
@@ -47,8 +47,9 @@ enum unit_sum {
     REPLICA_BYTES, /* ... and bytes */
     ERROR_BYTES,   /* of the output gradients that parameter gradients are computed from */
     AGAIN_S,       /* [recomputation]: extra time if operators are recomputed */
-    KEPT_BYTES = AGAIN_S + RECOMPUTE_WORDS, /* [recomputation]: activations kept */
-    PARAMS = KEPT_BYTES + RECOMPUTE_WORDS,  /* [partition]: parameter elements of a device */
+    KEPT_BYTES = AGAIN_S + HYPAR_RECOMPUTE_COUNT, /* [recomputation]: activations kept */
+    PARAMS =
+        KEPT_BYTES + HYPAR_RECOMPUTE_COUNT, /* [partition]: parameter elements of a device */
     N_SUMS = PARAMS + MOST_PARTITIONS,
 };
 
@@ -198,10 +199,6 @@ struct element_cost {
     double sum_s, own_link_s, update_s, last_s; /* own_link_s: on the links of one device */
 };
 struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage, int parts);
-
-/* Bytes of state that a device holds per parameter element from step to step, if `holders`
- * devices hold the element. */
-double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders);
 
 /* Do parameters that are divided over `n` devices arrive too late if they are gathered
  * GATHER_AHEAD? */

@@ -77,7 +77,7 @@ struct submesh_model {
      * samples; -1: by any axis. */
     int *sequence_axis;
     /* By operator: whether this setting of recomputation marks it. */
-    const bool *again[3]; /* [enum hypar_recompute] */
+    const bool *again[HYPAR_RECOMPUTE_COUNT];
 };
 
 /* Limit of usual submeshes: larger ones divide operators into very small parts. Larger ones are

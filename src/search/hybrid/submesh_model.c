@@ -3,6 +3,7 @@
 #include "graph/repeated.h"
 #include "plan/threed/threed.h"
 #include "program/lowering.h"
+#include "search/estimate/needs.h"
 #include "search/evaluate/judge.h"
 #include "search/hybrid/submesh.h"
 #include "sim/task_costs.h"
@@ -298,19 +299,6 @@ static void find_alike(struct submesh_model *m)
     }
 }
 
-static void find_again(struct submesh_model *m)
-{
-    int n = m->problem->graph->n_ops;
-    for (int word = 0; word < 3; word++) {
-        bool *again = NEW(m->arena, bool, n);
-        hp_plan_set_recompute(m->probe, (enum hypar_recompute)word);
-        for (int op = 0; op < n; op++)
-            again[op] = m->probe->ops[op].recompute;
-        m->again[word] = again;
-    }
-    hp_plan_set_recompute(m->probe, HYPAR_RECOMPUTE_NONE);
-}
-
 /* Find the operators that planner 3d splits by sequence, if the options ask for it. */
 static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_error *err)
 {
@@ -356,7 +344,8 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
         out->probe = NULL;
         return status;
     }
-    find_again(out);
+    for (int word = 0; word < HYPAR_RECOMPUTE_COUNT; word++)
+        out->again[word] = hp_recomputed(arena, problem, (enum hypar_recompute)word);
     out->parts = NEW(arena, const struct op_parts *, problem->graph->n_ops);
     out->costs = NEW(arena, struct task_costs, 1);
     hp_task_costs_begin(out->costs, out->probe, hp_simulation(problem));

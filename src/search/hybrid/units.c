@@ -2,9 +2,6 @@
 #include "graph/cut_points.h"
 #include "search/hybrid/stage.h"
 
-/* Limit of unequal units: the time of cutting grows with their square. */
-enum { MOST_UNITS = 64 };
-
 /* By operator: whether a variable has operators before it and from it on. */
 static bool *find_inside(struct arena *arena, const struct submesh_model *m)
 {
@@ -33,13 +30,12 @@ static bool is_narrowest(const int64_t *crossing, int lo, int op, int hi)
     return crossing[before] > crossing[op] && op + 1 < hi && crossing[op + 1] > crossing[op];
 }
 
-/* Cut units that take much of the time where fewer activations cross than around. (In a
- * decoder, a tensor that all layers read crosses every cut.) Operators of one variable may end
- * up in different stages; each stage then splits them in its own way. */
+/* Cut units that take more than 1/HP_FEW of the time where fewer activations cross than around.
+ * (In a decoder, a tensor that all layers read crosses every cut.) Operators of one variable
+ * may end up in different stages; each stage then splits them in its own way. */
 static void cut_wide(struct units *units, const struct submesh_model *m, const double *op_s,
                      const bool *inside)
 {
-    enum { WIDE = 8 }; /* a wide unit takes more than 1/WIDE of the time */
     const struct hypar_graph *g = m->problem->graph;
     const int64_t *crossing = hp_crossing(m->arena, g, false);
     struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
@@ -50,7 +46,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
     units->n = 0;
     for (int i = 0; i < old.n; i++) {
         int lo = old.first[i], hi = old.first[i + 1];
-        bool wide = WIDE * seconds_between(op_s, lo, hi) > all_s && hi - lo > FEW_UNITS;
+        bool wide = HP_FEW * seconds_between(op_s, lo, hi) > all_s && hi - lo > HP_FEW;
         units->first[units->n++] = lo;
         for (int op = lo + 1; op < hi && wide; op++) {
             bool may = m->problem->borders ? m->problem->borders[op] : true;
@@ -62,18 +58,19 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
     }
 }
 
-/* Reduce too many cuts to those after about equal times. */
+/* Reduce too many cuts to those after about equal times: the time of cutting grows with the
+ * square of the units. */
 static void thin_out(struct units *units, const double *op_s, int n_ops)
 {
     double all_s = 0, so_far_s = 0;
     int n = 1, u = 1;
     for (int op = 0; op < n_ops; op++)
         all_s += op_s[op];
-    if (units->n <= MOST_UNITS)
+    if (units->n <= HP_SOME)
         return;
     for (int op = 0; op < n_ops && u < units->n; op++) {
         if (op == units->first[u]) {
-            if (so_far_s * MOST_UNITS >= n * all_s)
+            if (so_far_s * HP_SOME >= n * all_s)
                 units->first[n++] = op;
             u++;
         }
@@ -90,10 +87,10 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
                              .inside = inside,
                              .borders = m->problem->borders,
                              .ends = true,
-                             .anywhere = g->n_ops <= FEW_UNITS };
+                             .anywhere = g->n_ops <= HP_FEW };
     struct cut_points points = hp_cut_points(m->arena, g, &rule);
     struct units units = { .n = points.n, .first = points.first };
-    if (!points.layers && g->n_ops > FEW_UNITS)
+    if (!points.layers && g->n_ops > HP_FEW)
         cut_wide(&units, m, op_s, inside);
     if (!points.layers)
         thin_out(&units, op_s, g->n_ops);

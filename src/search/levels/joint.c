@@ -11,7 +11,6 @@
 enum {
     MAX_COLUMNS = 1024,        /* limit of one variable: 2^10, or 3^6 */
     MAX_ALL_COLUMNS = 1 << 22, /* limit of all variables: about 200 MB */
-    WINDOW_SWEEPS = 8,
 };
 
 /* The type of a node at level h when its variable has column c. */
@@ -168,9 +167,7 @@ enum hypar_status hp_partition_joint(struct arena *arena, const struct partition
     for (int h = 0; h < p->n_levels; h++)
         TRY(hp_var_types(p, h, types + (size_t)h * (size_t)p->layered->n_vars, err));
     double before = INFINITY;
-    for (int sweep = 0;
-         !hp_stopped(p->stop) && sweep < WINDOW_SWEEPS && priced(p, partition) < before;
-         sweep++) {
+    while (!hp_stopped(p->stop) && priced(p, partition) < before) {
         before = priced(p, partition);
         for (int first = 0; first < p->n_levels;) {
             int count = window_from(p, types, first);

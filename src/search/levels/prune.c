@@ -14,10 +14,7 @@
 
 #include "search/levels/joint.h"
 
-enum {
-    RIVALS = 48, /* cheapest columns that all others are compared with */
-    PRUNING_SWEEPS = 6,
-};
+enum { RIVALS = 48 }; /* cheapest columns that all others are compared with */
 
 static void note_seen(struct joint *j, int v)
 {
@@ -209,8 +206,7 @@ void hp_prune_columns(struct joint *j)
 {
     for (int v = 0; v < j->l->n_vars; v++)
         note_seen(j, v);
-    bool changed = true;
-    for (int sweep = 0; sweep < PRUNING_SWEEPS && changed; sweep++) {
+    for (bool changed = true; changed;) {
         changed = false;
         for (int v = 0; v < j->l->n_vars && !hp_stopped(j->p->stop); v++)
             changed |= prune_variable(j, v);

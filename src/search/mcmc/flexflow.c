@@ -20,10 +20,10 @@ enum {
     CHAINS = 4,
     MAX_STARTS = 8,
     LEAST_SWEEPS = 32, /* of a search without a budget */
-    MOST_SWEEPS = 192,
-    JUMP_SWEEPS = 8, /* sweeps between two jumps of a chain */
-    REPAIRS = 600,
-    PATIENCE = 200, /* limit of repairs in a row that do not help */
+    MOST_SWEEPS = 6 * LEAST_SWEEPS,
+    JUMP_SWEEPS = LEAST_SWEEPS / 4, /* sweeps between two jumps of a chain */
+    PATIENCE = 200,                 /* limit of repairs in a row that do not help */
+    REPAIRS = 3 * PATIENCE,
 };
 
 /* A step that is longer by a fraction x of the first step is accepted with probability

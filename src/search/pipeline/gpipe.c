@@ -10,6 +10,7 @@
 #include "plan/schedules.h"
 #include "search/estimate/needs.h"
 #include "search/evaluate/evaluate.h"
+#include "search/limits.h"
 #include "search/micro_batch.h"
 #include "search/pipeline/work.h"
 #include "search/runs.h"
@@ -28,10 +29,9 @@ struct flush_cut {
 struct flush_candidate {
     const struct flush_cut *cut;
     int64_t micro_batches;
-    double step_s, busiest_s; /* the step; all micro-batches on the slowest stage */
-    struct fullest memory;    /* an estimate */
-    double least_part;        /* a lower bound of the part of its memory that a device needs */
-    bool added;               /* it was handed to the evaluation */
+    double busiest_s; /* all micro-batches on the slowest stage */
+    struct estimate estimate;
+    bool added; /* it was handed to the evaluation */
 };
 
 struct flush_search {
@@ -114,7 +114,7 @@ static void estimate(struct flush_search *c, struct flush_candidate *k)
                      sync_s(c, stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
     }
     t.load_s = t.most_s;
-    k->step_s = hp_schedule[c->schedule].seconds(&size, &t) + sum_s;
+    k->estimate.step_s = hp_schedule[c->schedule].seconds(&size, &t) + sum_s;
     k->busiest_s = m * busy_s;
     c->evaluated++;
 }
@@ -160,14 +160,14 @@ static void sum_up_needs(const struct flush_search *c, struct flush_cut *cut)
 static void set_memory(const struct flush_search *c, struct flush_candidate *k)
 {
     struct fullest least = { .device = -1 };
-    k->memory = least;
+    k->estimate.memory = least;
     for (int s = 0; s < k->cut->n_stages; s++) {
         int device = k->cut->device[s];
         double room = hp_room(c->problem, device);
-        hp_note_memory(&k->memory, device, stage_need(c, k, s, NEED_ABOUT), room);
+        hp_note_memory(&k->estimate.memory, device, stage_need(c, k, s, NEED_ABOUT), room);
         hp_note_memory(&least, device, stage_need(c, k, s, NEED_LEAST), room);
     }
-    k->least_part = least.part;
+    k->estimate.least_part = least.part;
 }
 
 /* Cuts ------------------------------------------------------------------------------------- */
@@ -357,7 +357,9 @@ static struct flush_candidate *fewest(const struct flush_cut *cut)
     struct arena scratch = { 0 };
     double *step_s = NEW(&scratch, double, cut->n);
     for (int i = 0; i < cut->n; i++)
-        step_s[i] = hp_fits(&cut->candidate[i].memory) ? cut->candidate[i].step_s : INFINITY;
+        step_s[i] = hp_fits(&cut->candidate[i].estimate.memory)
+                        ? cut->candidate[i].estimate.step_s
+                        : INFINITY;
     int at = hp_fewest_micro_batches(step_s, cut->n);
     hp_arena_free(&scratch);
     return at < 0 ? NULL : &cut->candidate[at];
@@ -367,15 +369,11 @@ static void add_candidate(const struct flush_search *c, struct flush_candidate *
                           struct evaluation *e)
 {
     int64_t alike[] = { k->cut->n_stages, k->micro_batches };
-    struct estimate estimate = { .candidate = k,
-                                 .step_s = k->step_s,
-                                 .least_part = k->least_part,
-                                 .memory = k->memory,
-                                 .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
-                                                           k->micro_batches),
-                                 .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
+    k->estimate.candidate = k;
+    k->estimate.tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1, k->micro_batches);
+    k->estimate.alike = hp_hash(HP_HASH_START, alike, sizeof alike);
     if (!k->added)
-        hp_add_candidate(e, &estimate);
+        hp_add_candidate(e, &k->estimate);
     k->added = true;
 }
 
@@ -385,7 +383,7 @@ static bool is_simulated(const struct flush_search *c)
     for (int i = 0; i < c->n_cuts && c->lowered; i++)
         for (int k = 0; k < c->cut[i]->n; k++)
             if (c->cut[i]->candidate[k].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
-                c->cut[i]->candidate[k].least_part <= 1)
+                c->cut[i]->candidate[k].estimate.least_part <= 1)
                 return true;
     return false;
 }
@@ -501,7 +499,7 @@ static void keep(struct flush_search *c, const struct flush_candidate *k,
     view->noam = stage[0].about.in_flight;
     found->info.evaluated = c->evaluated;
     found->info.chooses = true;
-    found->prediction.step_s = k->step_s;
+    found->prediction.step_s = k->estimate.step_s;
     found->prediction.compute_s = k->busiest_s;
     hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
 }
@@ -552,9 +550,9 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                               .machine = hp_pipeline_machine(problem),
                               .limit = hp_batch_limit(problem),
                               .schedule = self->schedule };
-    static const struct generator generator = {
-        .build = build, .follow = follow, .off = 3, .most = 160
-    };
+    const struct generator generator = { .build = build,
+                                         .follow = follow,
+                                         .off = HP_OFF_MUCH * HP_OFF_MUCH };
     struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;

@@ -7,6 +7,7 @@
 #include "cost/kernel.h"
 #include "cost/papers/array.h"
 #include "machine/machine.h"
+#include "search/limits.h"
 #include "search/predict.h"
 
 /* Layers ------------------------------------------------------------------------------- */
@@ -188,10 +189,10 @@ struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
 struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline_layers *layers,
                                       const struct pipeline_machine *machine)
 {
-    enum { MAX_STATES = 4096, LEAST = 8 };
+    enum { MAX_STATES = 4096 };
     const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB; some seconds */
     int n = MAX_STATES;
-    while (n > LEAST &&
+    while (n > HP_FEW &&
            (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
         n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);

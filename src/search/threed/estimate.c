@@ -12,6 +12,7 @@
 #include "graph/repeated.h"
 #include "plan/schedules.h"
 #include "plan/threed/threed.h"
+#include "search/estimate/needs.h"
 #include "search/pipeline/work.h"
 
 static bool is_indexed(const struct nest *nest, int o, int axis)
@@ -131,19 +132,6 @@ static double border_elements(struct arena *arena, const struct hypar_graph *gra
     return least < INFINITY ? least : 0;
 }
 
-/* What the word for recomputation marks. */
-static const bool *find_again(struct arena *arena, const struct problem *problem,
-                              enum hypar_recompute recompute)
-{
-    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    hp_plan_set_recompute(plan, recompute);
-    bool *again = NEW(arena, bool, problem->graph->n_ops);
-    for (int op = 0; op < problem->graph->n_ops; op++)
-        again[op] = plan->ops[op].recompute;
-    hypar_plan_free(plan);
-    return again;
-}
-
 /* Of one sample, on the first device. */
 static double sample_seconds(const struct problem *problem, int i, bool again)
 {
@@ -195,7 +183,7 @@ struct layout_model hp_layout_model(struct arena *arena, const struct problem *p
     for (int t = 1; t <= most; t++)
         n += most % t == 0;
     double *op_s = NEW(arena, double, problem->graph->n_ops);
-    const bool *again = find_again(arena, problem, recompute);
+    const bool *again = hp_recomputed(arena, problem, recompute);
     for (int op = 0; op < problem->graph->n_ops; op++)
         op_s[op] = (again[op] ? 2 : 1) * layers->forward_s[op] + layers->backward_s[op];
     double touched = 0, macs_again = 0;
@@ -266,18 +254,6 @@ static double pipeline_seconds(const struct hypar_layout *l, double each_s)
     return hp_schedule[l->schedule].seconds(&size, &t);
 }
 
-/* With what replicas divide among them. */
-static double bytes_of_param(const struct problem *problem, const struct hypar_layout *l)
-{
-    struct param_bytes b =
-        hp_param_bytes(problem->options->precision, problem->options->fp32_gradients,
-                       problem->options->optimizer);
-    double d = l->data;
-    return b.weight / (l->shard >= HYPAR_SHARD_PARAMETERS ? d : 1) +
-           b.gradient / (l->shard >= HYPAR_SHARD_GRADIENTS ? d : 1) +
-           b.state / (l->shard >= HYPAR_SHARD_OPTIMIZER ? d : 1);
-}
-
 /* Replicas with each other: in each micro-batch, and at the end. */
 struct synchronizing {
     double each_s, last_s;
@@ -333,7 +309,7 @@ bool hp_estimate_layout(struct layout_model *model, struct layout_estimate *w)
     w->comm_s = w->step_s - w->compute_s;
     struct pipeline_size size = size_of(l);
     double in_flight = hp_in_flight(l->schedule, &size, 0);
-    w->memory_bytes = params * bytes_of_param(problem, l) +
+    w->memory_bytes = params * hp_element_state_bytes(problem, l->shard, l->data) +
                       in_flight * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +

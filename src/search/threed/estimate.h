@@ -1,10 +1,12 @@
-/* search/threed/estimate.h - what a layout costs, in closed form. Internal to planner 3d. */
+/* search/threed/estimate.h - the step and the memory of a layout in closed form. Internal to
+ * planner 3d. */
 #ifndef SEARCH_THREED_ESTIMATE_H
 #define SEARCH_THREED_ESTIMATE_H
 
 #include "search/planner.h"
 
-/* The model as a tensor degree divides it: what it divides, and what each part has all of. */
+/* A quantity under a tensor degree: the sum that the degree divides, and the sum that each part
+ * has as a whole. */
 struct tensor_share {
     double divided, whole;
 };

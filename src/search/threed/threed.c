@@ -12,12 +12,11 @@
 #include "machine/machine.h"
 #include "plan/schedules.h"
 #include "search/evaluate/evaluate.h"
+#include "search/limits.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
 #include "search/runs.h"
 #include "search/threed/estimate.h"
-
-enum { MOST_CHUNKS = 8 };
 
 struct threed_search {
     const struct problem *problem;
@@ -265,7 +264,7 @@ static bool change(const struct threed_search *c, struct hypar_layout *l, int wh
         break;
     case CHUNKS:
     case LESS_CHUNKS:
-        if (!may_chunk || (which == CHUNKS ? l->chunks >= MOST_CHUNKS : l->chunks == 1))
+        if (!may_chunk || (which == CHUNKS ? l->chunks >= HP_MOST_CHUNKS : l->chunks == 1))
             return false;
         l->chunks = which == CHUNKS ? 2 * l->chunks : l->chunks / 2;
         break;
@@ -415,9 +414,7 @@ static void read_asked(struct threed_search *c, const struct hypar_search_option
 static enum hypar_status plan_threed(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    static const struct generator generator = {
-        .build = build, .follow = follow, .off = 1.5, .most = 160
-    };
+    const struct generator generator = { .build = build, .follow = follow, .off = HP_OFF_MUCH };
     struct threed_search c = { .problem = problem,
                                .arena = &found->arena,
                                .limit = hp_batch_limit(problem) };

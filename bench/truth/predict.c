@@ -1,0 +1,237 @@
+/* From a row to its plan file, and to what the simulator says of it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hypar/sim.h>
+
+#include "bench/bench.h"
+#include "bench/truth/truth.h"
+
+/* Options of a network's word that a row says. */
+static void write_network(char *to, size_t size, const struct truth_row *r)
+{
+    if (*r->word) {
+        snprintf(to, size, "%s", r->word);
+        return;
+    }
+    int n =
+        snprintf(to, size, "%s:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
+                 r->gated ? "llama" : "gpt", r->layers, r->hidden, r->heads, r->seq, r->vocab);
+    if (r->kv_heads && r->kv_heads != r->heads)
+        n += snprintf(to + n, size - (size_t)n, ",kv_heads=%d", r->kv_heads);
+    if (r->ffn && (r->gated || r->ffn != 4 * r->hidden))
+        n += snprintf(to + n, size - (size_t)n, ",ffn=%d", r->ffn);
+    if (r->gated && r->tied)
+        n += snprintf(to + n, size - (size_t)n, ",tied=1");
+    if (!r->gated && r->untied)
+        n += snprintf(to + n, size - (size_t)n, ",tied=0");
+    if (!r->gated && strstr(r->model, "disable_bias"))
+        n += snprintf(to + n, size - (size_t)n, ",biases=0");
+    if (strcmp(r->attention, "unfused") == 0 || strcmp(r->attention, "local") == 0)
+        n += snprintf(to + n, size - (size_t)n, ",attention=unfused%s",
+                      r->gated ? "" : ",attention_dropout_percent=10");
+    if (!r->gated && *r->table->network)
+        snprintf(to + n, size - (size_t)n, ",%s", r->table->network);
+}
+
+/* Nodes of eight devices, or the 64 of a rack whose links join them all. */
+static int node_of(const struct truth_row *r)
+{
+    int node = strncmp(r->device, "gb", 2) == 0 ? 64 : 8;
+    return r->devices < node ? r->devices : node;
+}
+
+static const char *recompute_of(const struct truth_row *r)
+{
+    return strcmp(r->recompute, "full") == 0 || strcmp(r->recompute, "selective") == 0
+               ? r->recompute
+               : "none";
+}
+
+static void write_layout(char *to, size_t size, const struct truth_row *r)
+{
+    bool sharded = r->data > 1 && strcmp(r->zero, "none") != 0;
+    snprintf(to, size,
+             "{\"data\": %d, \"tensor\": %d, \"pipeline\": %d, \"micro_batches\": %d, "
+             "\"chunks\": %d, \"sequence_parallel\": %s, \"recompute\": \"%s\", "
+             "\"shard\": \"%s\"}",
+             r->data, r->tensor, r->pipeline, r->batch / r->data / r->micro_batch, r->chunks,
+             r->sequence_parallel ? "true" : "false", recompute_of(r),
+             sharded ? r->zero : "none");
+}
+
+/* Before there are profiles of frameworks: Megatron-LM of 2021 overlapped nothing, but with
+ * sequence parallelism gathers and the gradients of weights. */
+static bool overlaps(const struct truth_row *r)
+{
+    return !r->table->search || r->sequence_parallel;
+}
+
+void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_PLAN])
+{
+    char network[TRUTH_TEXT], layout[TRUTH_TEXT];
+    int node = node_of(r);
+    bool bf16 = strstr(r->precision, "bf16");
+    write_network(network, sizeof network, r);
+    write_layout(layout, sizeof layout, r);
+    snprintf(text, TRUTH_PLAN,
+             "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": %d,\n"
+             "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\", \"clip\": 1,\n"
+             "%s%s,\n\"simulation\": {\"no_overlap\": %s, \"framework\": \"%s\"}, "
+             "\"layout\": %s}\n",
+             network, r->batch, r->devices / node, node, r->device, options,
+             bf16 ? "bf16" : "fp16", r->table->job,
+             strcmp(r->gradients, "DEFAULT") == 0 ? ", \"gradient_precision\": \"fp32\"" : "",
+             overlaps(r) ? "false" : "true",
+             strcmp(r->framework, "eager") == 0 ? "eager" : "compiled", layout);
+}
+
+/* Simulation ---------------------------------------------------------------------------- */
+
+static void note_times(struct truth_prediction *p, const struct hypar_sim *sim)
+{
+    struct hypar_sim_summary summary = hypar_sim_summary(sim);
+    p->step_s = summary.step_s;
+    p->launch_s = summary.launch_s;
+    for (int d = 0; d < summary.n_devices; d++) {
+        struct hypar_sim_device device = hypar_sim_device(sim, d);
+        p->compute_s += device.busy_s / summary.n_devices;
+        p->waiting_s += device.waiting_s / summary.n_devices;
+    }
+    p->messages_s = p->step_s - p->compute_s - p->waiting_s;
+    p->parts = (struct less_known){ p->messages_s / p->step_s, p->launch_s / p->step_s };
+}
+
+static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim, bool last)
+{
+    struct hypar_sim_summary summary = hypar_sim_summary(sim);
+    struct hypar_memory m =
+        hypar_sim_device(sim, last ? summary.n_devices - 1 : summary.fullest_device).memory;
+    p->state_bytes = m.parameters + m.gradients + m.optimizer;
+    p->peak_bytes = m.allocated > 0 ? m.allocated : m.peak; /* as tables tell it */
+}
+
+static struct truth_prediction simulate(const char *text, bool last)
+{
+    struct truth_prediction p = { .step_s = INFINITY };
+    char path[] = "/tmp/hypar-truth-XXXXXX";
+    struct hypar_plan *plan = NULL;
+    struct hypar_sim *sim = NULL;
+    struct hypar_error err;
+    FILE *file = fdopen(mkstemp(path), "w");
+    if (!file)
+        must(HYPAR_RUNTIME, &(struct hypar_error){ "no temporary file" });
+    fputs(text, file);
+    fclose(file);
+    if (hypar_plan_read(&plan, path, NULL, &err) == HYPAR_OK &&
+        hypar_simulate(&sim, plan, NULL, &err) == HYPAR_OK) {
+        note_times(&p, sim);
+        snprintf(p.device, sizeof p.device, "%s",
+                 hypar_machine_device(hypar_plan_machine(plan), 0)->name);
+        note_memory(&p, sim, last);
+    } else {
+        const char *at = strstr(err.text, path);
+        snprintf(p.failure, sizeof p.failure, "%s", at ? at + sizeof path : err.text);
+    }
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+    unlink(path);
+    return p;
+}
+
+/* Plans that were simulated, by their text. */
+static struct known {
+    struct known *next;
+    struct truth_prediction prediction;
+    char text[TRUTH_PLAN];
+} * known;
+
+static struct truth_prediction predict(const struct truth_row *row, const char *options)
+{
+    char text[TRUTH_PLAN];
+    truth_plan(row, options, text);
+    struct known *k = known;
+    while (k && strcmp(k->text, text) != 0)
+        k = k->next;
+    if (!k) {
+        k = calloc(1, sizeof *k);
+        if (!k)
+            must(HYPAR_RUNTIME, &(struct hypar_error){ "out of memory" });
+        strcpy(k->text, text);
+        k->prediction = simulate(text, row->table->last_device);
+        k->next = known;
+        known = k;
+    }
+    return k->prediction;
+}
+
+/* What was not printed ------------------------------------------------------------------- */
+
+/* Can a replica's batch be run so? The layers are divided evenly where devices have several
+ * stages, and micro-batches pass through them in rounds. */
+static bool is_possible(const struct truth_row *r)
+{
+    if (r->batch % r->micro_batch)
+        return false;
+    return r->chunks == 1 || (r->pipeline > 1 && r->layers % (r->chunks * r->pipeline) == 0 &&
+                              r->batch / r->micro_batch % r->pipeline == 0);
+}
+
+/* Infinite where it does not fit. */
+static double fitting_s(const struct truth_row *r, const char *options)
+{
+    static const double most_bytes = 80e9;
+    struct truth_prediction p = predict(r, options);
+    return p.peak_bytes <= most_bytes ? p.step_s : INFINITY;
+}
+
+/* The least over the stages of a device, fewest first, until they are slower than before. */
+static double least_chunks(struct truth_row *one, int given, const char *options)
+{
+    enum { MOST = 16 };
+    double least_s = INFINITY;
+    int best = given ? given : 1;
+    for (one->chunks = best; one->chunks <= (given ? given : MOST); one->chunks++) {
+        if (!is_possible(one))
+            continue;
+        double s = fitting_s(one, options);
+        if (s > least_s)
+            break;
+        least_s = s;
+        best = one->chunks;
+    }
+    one->chunks = best;
+    return least_s;
+}
+
+/* Fill in what was not printed, as it is fastest for one replica. */
+static void choose(struct truth_row *r, const char *options)
+{
+    enum { MOST = 16 };
+    struct truth_row one = *r;
+    double least_s = INFINITY;
+    int first = r->micro_batch ? r->micro_batch : 1, last = r->micro_batch ? first : MOST;
+    int given = r->chunks;
+    one.batch /= one.data;
+    one.devices /= one.data;
+    one.data = 1;
+    for (one.micro_batch = first; one.micro_batch <= last; one.micro_batch *= 2) {
+        double s = least_chunks(&one, given, options);
+        if (s > least_s)
+            break;
+        least_s = s;
+        r->micro_batch = one.micro_batch;
+        r->chunks = one.chunks;
+    }
+}
+
+void truth_predict(struct truth_row *row, const char *options)
+{
+    if (!row->micro_batch || !row->chunks) {
+        row->chosen = true;
+        choose(row, options);
+    }
+    row->predicted = predict(row, options);
+}

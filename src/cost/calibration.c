@@ -1,0 +1,136 @@
+/* The table of calibrations, and how those of a device and of a framework combine. */
+#include "cost/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of a normal distribution's values, eight of ten are within so many standard deviations. */
+static const double EIGHT_OF_TEN = 1.2816;
+
+/* Without rows: a step takes up to half as long again. */
+static const double UNKNOWN = 1.5;
+
+/* By how much exposed messages, and steps that wait for their launches, scatter more than what
+ * devices compute: of all rows of the table together, as they make it likeliest. */
+static const double MESSAGES = 0.6, LAUNCHES = 0.2;
+
+static const char PROFILE[] = "profile";
+
+/* clang-format off */
+/* What `build/bench_truth --calibrate` prints: the residuals log(measured / predicted) of rows
+ * that were not fitted to, by device and framework. `spread` is that of a network which is not
+ * among them, so it is wider where networks are few; `pair` that of the ratio of two steps of
+ * one network. */
+static const struct calibrated table[] = {
+    /* device, framework, { rows, bias, spread, pair, on } */
+    { "", PROFILE, { 83, 0.048, 0.132, 0.05, "training on CPUs, docs/accuracy.md" } },
+};
+/* clang-format on */
+
+enum { ROWS = sizeof table / sizeof table[0] };
+
+const struct calibrated *hp_calibrated(int i)
+{
+    return i < ROWS ? &table[i] : NULL;
+}
+
+/* All rows of a device, or (device NULL) of a framework, as one. */
+static struct hypar_calibration pooled(const char *device, const char *framework)
+{
+    struct hypar_calibration all = { .on = device ? device : framework };
+    double squares = 0;
+    for (int i = 0; i < ROWS; i++) {
+        const struct hypar_calibration *c = &table[i].is;
+        if (strcmp(device ? table[i].device : table[i].framework,
+                   device ? device : framework) != 0)
+            continue;
+        all.rows += c->rows;
+        all.bias += c->rows * c->bias;
+        squares += c->rows * (c->bias * c->bias + c->spread * c->spread);
+        all.pair = fmax(all.pair, c->pair);
+    }
+    if (all.rows) {
+        all.bias /= all.rows;
+        all.spread = sqrt(squares / all.rows - all.bias * all.bias);
+    }
+    return all;
+}
+
+/* The rows with both; else, where each was seen with others, what both are off by together. */
+static struct hypar_calibration of_pair(const char *device, const char *framework)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(table[i].framework, framework) == 0 &&
+            (!*table[i].device || strcmp(table[i].device, device) == 0))
+            return table[i].is;
+    struct hypar_calibration a = pooled(device, NULL), b = pooled(NULL, framework);
+    if (!a.rows || !b.rows)
+        return (struct hypar_calibration){ .rows = 0 };
+    return (struct hypar_calibration){ .rows = a.rows + b.rows,
+                                       .bias = (a.bias + b.bias) / 2,
+                                       .spread = hypot(a.spread, b.spread),
+                                       .pair = fmax(a.pair, b.pair),
+                                       .on = a.on };
+}
+
+static bool is_worse(const struct hypar_calibration *a, const struct hypar_calibration *b)
+{
+    return !a->rows || (b->rows && a->spread > b->spread);
+}
+
+struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
+                                        const struct hypar_framework *framework, bool profiled)
+{
+    struct hypar_calibration worst = framework->calibration;
+    const char *name = framework->name ? framework->name : "compiled", *before = "";
+    if (profiled)
+        return of_pair("", PROFILE);
+    if (worst.rows)
+        return worst;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        const char *device = hypar_machine_device(machine, d)->name;
+        if (strcmp(device, before) == 0)
+            continue;
+        struct hypar_calibration c = of_pair(device, name);
+        if (!*before || is_worse(&c, &worst))
+            worst = c;
+        before = device;
+    }
+    return worst;
+}
+
+double hp_less_known(const struct less_known *p)
+{
+    double messages = MESSAGES * p->messages;
+    double launches = LAUNCHES * fmin(1, p->launches * p->launches); /* few: they are hidden */
+    return messages * messages + launches * launches;
+}
+
+struct hypar_interval hp_interval(const struct hypar_calibration *c, double step_s,
+                                  const struct less_known *parts)
+{
+    double spread = sqrt(c->spread * c->spread + hp_less_known(parts));
+    double half = c->rows ? EIGHT_OF_TEN * spread : log(UNKNOWN);
+    return (struct hypar_interval){ .low_s = step_s * exp(c->bias - half),
+                                    .high_s = step_s * exp(c->bias + half),
+                                    .from = *c };
+}
+
+/* The largest of all: of a device without rows. */
+static double largest_pair(void)
+{
+    double most = 0;
+    for (int i = 0; i < ROWS; i++)
+        most = fmax(most, table[i].is.pair);
+    return most;
+}
+
+double hp_pair_factor(const struct hypar_calibration *c)
+{
+    return exp(EIGHT_OF_TEN * (c->rows ? c->pair : largest_pair()));
+}
+
+bool hp_are_alike(const struct hypar_calibration *c, double a_s, double b_s)
+{
+    return fmax(a_s, b_s) <= fmin(a_s, b_s) * hp_pair_factor(c);
+}

@@ -1,0 +1,42 @@
+/* cost/calibration.h - how far predictions with a device and a framework were off, and the
+ * interval of a prediction that follows. Internal. */
+#ifndef COST_CALIBRATION_H
+#define COST_CALIBRATION_H
+
+#include <hypar/framework.h>
+#include <hypar/machine.h>
+
+/* Of steps with this framework (a file's own calibration goes first) on these devices; of
+ * several kinds of device the worst. `profiled`: the times are mostly measured ones. */
+struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
+                                        const struct hypar_framework *framework, bool profiled);
+
+/* Parts of a predicted step that are known less well than what devices compute: exposed
+ * messages; launches by the host, beside all else. Shares of the step. */
+struct less_known {
+    double messages, launches;
+};
+
+/* What they add to the variance of log(measured / predicted). */
+double hp_less_known(const struct less_known *parts);
+
+/* Eight of ten measured steps lie in it. Without rows: half as long again, or that much
+ * shorter. */
+struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
+                                  const struct less_known *parts);
+
+/* Eight of ten ratios of two steps of one network on one machine are off by no more than this
+ * factor. Most of what a prediction is off by is the same for both. */
+double hp_pair_factor(const struct hypar_calibration *calibration);
+
+/* Can two predicted steps of one network on one machine not be told apart? */
+bool hp_are_alike(const struct hypar_calibration *calibration, double a_s, double b_s);
+
+/* The table, for tests; NULL past the last. `device` "": any. */
+struct calibrated {
+    const char *device, *framework;
+    struct hypar_calibration is;
+};
+const struct calibrated *hp_calibrated(int i);
+
+#endif /* COST_CALIBRATION_H */

@@ -1,0 +1,193 @@
+/* What lies on a device beside tensors, and what that leaves to these. */
+#include "plan/memory_terms.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* What each row says, as a function. */
+#define COUNTED 0
+#define FUNCTION(member, words, level, told, colour, bytes)     \
+    static double member##_bytes(const struct memory_facts *at) \
+    {                                                           \
+        (void)at;                                               \
+        return bytes;                                           \
+    }
+HP_MEMORY_TERMS(FUNCTION)
+
+#define ROW(member, words, level, told, colour, bytes)       \
+    { words,          #member "_bytes",                      \
+      colour,         offsetof(struct hypar_memory, member), \
+      MEMORY_##level, MEMORY_##level == MEMORY_TENSORS ? NULL : member##_bytes },
+const struct memory_term hp_memory_terms[] = { HP_MEMORY_TERMS(ROW){ 0 } };
+
+double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term)
+{
+    return *(const double *)(const void *)((const char *)memory + term->offset);
+}
+
+double hp_tensor_bytes(const struct hypar_memory *memory)
+{
+    double sum = 0;
+    for (const struct memory_term *t = hp_memory_terms; t->words; t++)
+        sum += t->level == MEMORY_TENSORS ? hp_memory_term(memory, t) : 0;
+    return sum;
+}
+
+const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how)
+{
+    static const struct hypar_framework_memory bare = { .bare = true };
+    return how->framework.kernels == HYPAR_KERNELS_NONE ? &bare : &how->framework.memory;
+}
+
+/* A device exchanges with those that have other samples, with those that have other parts of an
+ * operator, and with other stages. */
+static double kinds_of_groups(const struct hypar_plan *plan)
+{
+    bool samples = false, parts = false;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct op_plan *placed = &plan->ops[op];
+        int axis = hp_sample_axis(plan->graph->ops[op].nest);
+        int by_sample = axis < 0 ? 1 : hp_degree(&placed->split, axis);
+        samples |= by_sample > 1 || placed->n_devices > placed->n_parts;
+        parts |= placed->n_parts > by_sample;
+    }
+    return samples + parts + (plan->n_stages > 1);
+}
+
+struct memory_how hp_memory_how(const struct hypar_plan *plan)
+{
+    return (struct memory_how){ .framework = hp_framework_memory(&plan->simulation),
+                                .framework_bytes = plan->framework_bytes,
+                                .groups = kinds_of_groups(plan),
+                                .certainty = plan->memory_certainty };
+}
+
+static bool runs_framework(const struct hypar_device *device, const struct memory_how *how)
+{
+    return how->framework && !how->framework->bare && device->context_bytes > 0;
+}
+
+/* Usual are two threads that call cuBLAS, one for each half (pytorch/pytorch,
+ * CublasHandlePool.cpp), and NCCL's 544 to 688 MB for a group of A100s over NVLink
+ * (NVIDIA/nccl, issues 864 and 964). Of what the allocator holds beside what it handed out
+ * nothing is published: assumed. Errors: docs/accuracy.md, memory. */
+static struct hypar_framework_memory usual_memory(const struct hypar_device *device,
+                                                  const struct memory_how *how)
+{
+    static const struct hypar_framework_memory nothing;
+    if (!runs_framework(device, how))
+        return nothing;
+    struct hypar_framework_memory m = *how->framework;
+    m.workspaces = m.workspaces > 0 ? m.workspaces : 2;
+    m.communicator_bytes = m.communicator_bytes > 0 ? m.communicator_bytes : 550e6;
+    m.fragmentation = m.fragmentation > 0 ? m.fragmentation : 0.04;
+    if (!(m.spread > 0)) {
+        m.bias = 0.02;
+        m.spread = 0.06;
+    }
+    return m;
+}
+
+/* The normal distribution, and the value below which a share of it lies. */
+static double normal_share(double value)
+{
+    return erfc(-value / sqrt(2)) / 2;
+}
+
+static double normal_value(double share)
+{
+    double low = -8, high = 8;
+    while (high - low > 1e-9) {
+        double middle = (low + high) / 2;
+        *(normal_share(middle) < share ? &low : &high) = middle;
+    }
+    return high;
+}
+
+double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how)
+{
+    double all = device->usable_bytes > 0 ? device->usable_bytes : (double)device->memory_bytes;
+    if (!runs_framework(device, how) || !(how->certainty > 0))
+        return all;
+    struct hypar_framework_memory m = usual_memory(device, how);
+    double margin = exp(m.bias + normal_value(how->certainty) * m.spread);
+    return margin > 1 ? all / margin : all;
+}
+
+double hypar_memory_probability(const struct hypar_memory *m)
+{
+    if (!(m->error_spread > 0) || !(m->peak > 0) || isinf(m->limit))
+        return m->peak <= m->limit;
+    return normal_share((log(m->limit / m->peak) - m->error_bias) / m->error_spread);
+}
+
+void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
+                    const struct memory_how *how)
+{
+    struct memory_facts at = { .device = device,
+                               .how = *how,
+                               .usual = usual_memory(device, how) };
+    const struct memory_term *term = hp_memory_terms;
+    double sum = 0;
+    for (int level = 0; level < MEMORY_LEVELS; level++) {
+        for (; term->words && (int)term->level == level; term++) {
+            if (term->bytes)
+                *(double *)(void *)((char *)memory + term->offset) = floor(term->bytes(&at));
+            sum += hp_memory_term(memory, term);
+        }
+        at.held[level] = sum;
+    }
+    memory->peak = sum;
+    if (!runs_framework(device, how))
+        return;
+    memory->allocated = at.held[MEMORY_ALLOCATED];
+    memory->reserved = at.held[MEMORY_RESERVED];
+    memory->error_bias = at.usual.bias;
+    memory->error_spread = at.usual.spread;
+}
+
+/* How full a device is with so many bytes of tensors, if nothing else is known of the plan:
+ * `fixed` and `factor` for each byte of them. */
+struct line {
+    double fixed, factor;
+};
+
+static double filled(double tensors, const struct hypar_device *device,
+                     const struct memory_how *how)
+{
+    struct hypar_memory memory = { .buffers = tensors };
+    hp_fill_memory(&memory, device, how);
+    return memory.peak;
+}
+
+static struct line line_of(const struct hypar_device *device, const struct memory_how *how)
+{
+    static const double ENOUGH = 1 << 30; /* bytes, so that the factor is not rounded */
+    struct line line = { .fixed = filled(0, device, how) };
+    line.factor = (filled(ENOUGH, device, how) - line.fixed) / ENOUGH;
+    return line;
+}
+
+double hp_device_room(const struct hypar_device *device, double limit_bytes,
+                      const struct memory_how *how)
+{
+    struct line line = line_of(device, how);
+    double has = limit_bytes > 0 ? limit_bytes : hp_usable_bytes(device, how);
+    double room = (has - line.fixed) / line.factor;
+    return room > 1 ? room : 1; /* to be divided by */
+}
+
+double hp_memory_need(const struct hypar_memory *memory, const struct hypar_device *device,
+                      const struct memory_how *how)
+{
+    struct line line = line_of(device, how);
+    return (memory->peak - line.fixed) / line.factor;
+}
+
+struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
+                                      const struct memory_how *how)
+{
+    struct hypar_memory memory = { .buffers = need };
+    hp_fill_memory(&memory, device, how);
+    return memory;
+}

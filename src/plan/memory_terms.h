@@ -1,0 +1,116 @@
+/* plan/memory_terms.h - what a device's memory holds: the table of terms. Internal.
+ *
+ * A term is a row here and a member of struct hypar_memory; its words stand in docs/terms.md.
+ * The count, bounds of planners, estimates, texts, JSON and the page have it from the row:
+ *
+ *     TERM(member, words, level, told, colour, bytes)
+ *
+ * `member` and "_bytes" is the key in JSON, told ALWAYS or if NONZERO; `colour` is one of
+ * page.css. `level` says what holds it; each level holds those before it, too:
+ *
+ *     TENSORS     the plan's tensors: counted by program/memory, COUNTED
+ *     ALLOCATED   what else the framework's allocator hands out
+ *     RESERVED    what the allocator holds besides
+ *     DEVICE      what lies outside the allocator
+ *
+ * `bytes` is computed from `at`, a struct memory_facts, of the levels before and of what is
+ * known of the plan. It grows evenly with bytes of tensors, and does not shrink when more is
+ * known: then what is computed before there is a program bounds the need from below. */
+#ifndef PLAN_MEMORY_TERMS_H
+#define PLAN_MEMORY_TERMS_H
+
+#include <hypar/program.h>
+
+#include "plan/plan.h"
+
+/* clang-format off */
+#define HP_MEMORY_TERMS(TERM) \
+    TERM(parameters, "parameters", TENSORS, ALWAYS, "forward", COUNTED) \
+    TERM(gradients, "gradients", TENSORS, ALWAYS, "backward", COUNTED) \
+    TERM(optimizer, "optimizer", TENSORS, ALWAYS, "update", COUNTED) \
+    TERM(weight_versions, "weight versions", TENSORS, ALWAYS, "gradient", COUNTED) \
+    TERM(activations, "activations", TENSORS, ALWAYS, "comm", COUNTED) \
+    TERM(buffers, "buffers", TENSORS, ALWAYS, "sample", COUNTED) \
+    TERM(losses, "fp32 copies at the loss", TENSORS, NONZERO, "attribute", COUNTED) \
+    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->device->workspace_bytes) \
+    TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
+    TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
+    TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes + at->device->context_bytes) \
+    TERM(framework, "framework", DEVICE, ALWAYS, "other", at->how.framework_bytes)
+/* clang-format on */
+
+/* How a plan's memory is used, whatever its splits are. */
+struct memory_how {
+    const struct hypar_framework_memory *framework;
+    double framework_bytes; /* that a user says the framework takes of each device */
+    double groups;          /* kinds of groups that devices exchange with; at least */
+    double
+        certainty; /* with which a plan is to fit into a device's own memory; 0: as predicted */
+};
+
+enum memory_level {
+    MEMORY_TENSORS,
+    MEMORY_ALLOCATED,
+    MEMORY_RESERVED,
+    MEMORY_DEVICE,
+    MEMORY_LEVELS,
+};
+
+/* What a term is computed from. */
+struct memory_facts {
+    const struct hypar_device *device;
+    struct memory_how how;
+    struct hypar_framework_memory usual; /* the framework's, with what is usual filled in; 0 on
+                                            a device that runs none */
+    double held[MEMORY_LEVELS]; /* bytes of each level, with those before; until they are known
+                                   0 */
+};
+
+struct memory_term {
+    const char *words, *key, *colour;
+    size_t offset; /* of the member of struct hypar_memory */
+    enum memory_level level;
+    double (*bytes)(const struct memory_facts *at); /* NULL: counted */
+};
+
+/* The terms in their order; the last has no words. */
+extern const struct memory_term hp_memory_terms[];
+
+double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term);
+
+/* The plan's own tensors, together. */
+double hp_tensor_bytes(const struct hypar_memory *memory);
+
+/* How the framework of a simulation uses memory. */
+const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how);
+
+struct memory_how hp_memory_how(const struct hypar_plan *plan);
+
+/* The tensors of *memory are counted: fill in the other terms, and the sums. */
+void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
+                    const struct memory_how *how);
+
+/* What programs may use of a device, less what keeps a plan that is predicted to fill it within
+ * its memory with how->certainty. */
+double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how);
+
+/* What a device may use for tensors: `limit_bytes`, or its own memory if that is 0, without the
+ * other terms; always above 0. */
+double hp_device_room(const struct hypar_device *device, double limit_bytes,
+                      const struct memory_how *how);
+
+/* What is to be compared with that room: the tensors with which a device would be as full. It
+ * is more than the tensors that there are if other terms depend on more of the plan. */
+double hp_memory_need(const struct hypar_memory *memory, const struct hypar_device *device,
+                      const struct memory_how *how);
+
+/* A device's memory of which no more is known than such a need. */
+struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
+                                      const struct memory_how *how);
+
+/* What to write behind what is left beside the terms that are no tensors. `limit_bytes` is the
+ * limit with them; 0: the devices' own memory. `how` NULL: they are not left out. */
+const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
+                          const struct memory_how *how);
+
+#endif /* PLAN_MEMORY_TERMS_H */

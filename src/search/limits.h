@@ -1,0 +1,43 @@
+/* search/limits.h - the limits that several searches share: how many candidates, how large a
+ * plan, how large an error. Internal.
+ *
+ * A limit that only one file needs is defined in that file. docs/decisions.md lists all limits,
+ * with the effect of a change of each. */
+#ifndef SEARCH_LIMITS_H
+#define SEARCH_LIMITS_H
+
+enum {
+    /* Units, devices or divisors: of so few, a search tries everything. */
+    HP_FEW = 8,
+    /* Units, cuts or devices: of more than these, a search tries only what is regular. */
+    HP_SOME = 64,
+    /* Candidates that are alike: so many are simulated or refined. */
+    HP_FEW_ALIKE = 3,
+    /* Candidates of a planner that are simulated, where that takes more than a moment. */
+    HP_MOST_SIMULATED = 160,
+    /* Stages of each group of devices. */
+    HP_MOST_CHUNKS = 8,
+
+    /* Parts of operators that are lowered, and tasks (of all micro-batches, about) that are
+     * simulated, for one plan as a whole: a second or two. All other sizes are shares or
+     * multiples of these. */
+    HP_WHOLE_PARTS = 1 << 18,
+    HP_WHOLE_TASKS = 1 << 23,
+    HP_MOMENT_PARTS = HP_WHOLE_PARTS / 32,
+    HP_MOMENT_TASKS = HP_WHOLE_TASKS / 64,
+    HP_BUDGET_PARTS = 2 * HP_WHOLE_PARTS, /* of all candidates of a planner together */
+    HP_BUDGET_TASKS = HP_WHOLE_TASKS,
+    HP_LONG = 12, /* so many whole plans take a minute */
+};
+
+/* Two steps, or two needs of memory, are about the same within this factor. */
+static const double HP_ABOUT_EQUAL = 1.05;
+
+/* An estimate that knows kernels and exchanges is off by no more than this factor. Where two
+ * estimates are compared, both may be off: the square counts. */
+static const double HP_OFF_LITTLE = 1.08;
+
+/* Any other closed form is off by no more than this factor; likewise. */
+static const double HP_OFF_MUCH = 1.5;
+
+#endif /* SEARCH_LIMITS_H */

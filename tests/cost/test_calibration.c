@@ -1,0 +1,118 @@
+/* Intervals of predictions: what follows from a calibration, and which one counts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/calibration.h"
+#include "machine/machine.h"
+
+static void near(double got, double want, const char *what)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want)))
+        fail_msg("%s: got %.17g, want %.17g", what, got, want);
+}
+
+/* Devices and figures of the table are such as there are. */
+static void test_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; hp_calibrated(i); i++) {
+        const struct calibrated *row = hp_calibrated(i);
+        assert_true(!*row->device || hp_device_type_find(row->device));
+        assert_true(row->is.rows > 0 && row->is.on && *row->is.on);
+        assert_true(row->is.spread > 0 && row->is.spread < 2);
+        assert_true(row->is.pair >= 0 && row->is.pair <= 2 * row->is.spread);
+        for (int k = 0; k < i; k++)
+            assert_false(strcmp(hp_calibrated(k)->device, row->device) == 0 &&
+                         strcmp(hp_calibrated(k)->framework, row->framework) == 0);
+    }
+}
+
+static void test_intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hypar_calibration from;
+        double low_s, high_s; /* of a step of a second */
+    } cases[] = {
+        { { .rows = 0 }, 1 / 1.5, 1.5 },
+        { { .rows = 9, .bias = 0, .spread = 0.1 }, 0.87971261, 1.13673487 },
+        { { .rows = 9, .bias = 0.05, .spread = 0.1 }, 0.92481644, 1.19501651 },
+        { { .rows = 9, .bias = -0.05, .spread = 0 }, 0.951229425, 0.951229425 },
+    };
+    struct less_known none = { 0 }, parts = { .messages = 0.3, .launches = 0.9 };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_interval wide = hp_interval(&cases[i].from, 1, &parts);
+        struct hypar_interval one = hp_interval(&cases[i].from, 1, &none);
+        struct hypar_interval long_one = hp_interval(&cases[i].from, 20, &none);
+        assert_true(fabs(one.low_s - cases[i].low_s) < 1e-6);
+        assert_true(fabs(one.high_s - cases[i].high_s) < 1e-6);
+        near(long_one.low_s, 20 * one.low_s, "low");
+        near(long_one.high_s, 20 * one.high_s, "high");
+        assert_int_equal(one.from.rows, cases[i].from.rows);
+        assert_true(cases[i].from.rows ? wide.low_s < one.low_s && wide.high_s > one.high_s
+                                       : wide.low_s == one.low_s);
+    }
+}
+
+static void test_alike(void **state)
+{
+    (void)state;
+    struct hypar_calibration c = { .rows = 4, .spread = 0.3, .pair = 0.02 };
+    assert_true(hp_are_alike(&c, 1, 1));
+    assert_true(hp_are_alike(&c, 1, 1.025));
+    assert_true(hp_are_alike(&c, 1.025, 1));
+    assert_false(hp_are_alike(&c, 1, 1.027));
+    assert_false(hp_are_alike(&c, 1.027, 1));
+}
+
+static struct hypar_calibration of(const char *word, const struct hypar_framework *framework,
+                                   bool profiled)
+{
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    assert_int_equal(hypar_machine_read(&machine, word, &err), HYPAR_OK);
+    struct hypar_calibration c = hp_calibration(machine, framework, profiled);
+    hypar_machine_free(machine);
+    return c;
+}
+
+/* A framework's file knows itself; measured times go before it; a device that nobody measured
+ * makes the whole machine unknown. */
+static void test_which(void **state)
+{
+    (void)state;
+    struct hypar_framework none = { .name = "nobody's" };
+    struct hypar_framework own = { .name = "mine", .calibration = { 5, 0.1, 0.2, 0.1, "own" } };
+    assert_int_equal(of("full:2,device=k80", &none, false).rows, 0);
+    assert_string_equal(of("full:2,device=k80", &own, false).on, "own");
+    assert_true(of("full:2,device=k80", &own, true).rows > 5);
+    for (int i = 0; hp_calibrated(i); i++) {
+        const struct calibrated *row = hp_calibrated(i);
+        struct hypar_framework framework = { .name = row->framework };
+        char word[256];
+        if (!*row->device)
+            continue;
+        snprintf(word, sizeof word, "cluster:1x8,device=%s", row->device);
+        near(of(word, &framework, false).spread, row->is.spread, word);
+        snprintf(word, sizeof word, "cluster:1x8,device=%s+cluster:1x8,device=k80",
+                 row->device);
+        assert_int_equal(of(word, &framework, false).rows, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_which),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
