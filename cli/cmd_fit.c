@@ -7,6 +7,8 @@ static const struct argp_option options[] = {
       "begin with the figures of NAME, of 'hypar machines' or a device file", 0 },
     { "precision", OPT_PRECISION, "NAME", 0,
       "of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },
+    { "on", OPT_ON, "MACHINE", 0,
+      "outputs of nccl-tests and OSU are of MACHINE, without device= (as they tell)", 0 },
     { 0 },
 };
 
@@ -47,6 +49,7 @@ static bool decides_any(const struct hypar_fit *fit)
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_fit_options how = { .device = args->device,
+                                     .machine = args->machine,
                                      .reads = opt_reads,
                                      .who = (void *)args };
     struct hypar_fit *fit;

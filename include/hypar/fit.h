@@ -19,6 +19,8 @@ struct hypar_fit; /* opaque */
 struct hypar_fit_options {
     const char *device; /* from the table of devices, or a device file: the initial figures */
     enum hypar_precision precision; /* of operators, if a table has no such column */
+    /* The machine on which outputs of benchmarks were made, a word; NULL: as they tell. */
+    const char *machine;
     /* Called with the path of each file that a table names before it is read, if given; any
      * status but HYPAR_OK ends reading with this status and the reason in *err. */
     enum hypar_status (*reads)(void *who, const char *path, struct hypar_error *err);
@@ -71,6 +73,7 @@ struct hypar_fit_row {
     double measured_s, before_s, after_s;
     double held_out_s; /* predicted by constants fitted without it; 0: not done */
     bool outlier;      /* too far off to be used */
+    const char *moves; /* the fitted figure that it feels most; NULL: none */
 };
 
 /* Row `i`, in the order of the tables; false past the last. */

@@ -7,7 +7,7 @@
 #ifndef HYPAR_MACHINE_H
 #define HYPAR_MACHINE_H
 
-#include <hypar/base.h>
+#include <hypar/framework.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +32,14 @@ struct hypar_kernel_figures {
     double
         window_efficiency; /* ... of kernels that slide a window or exchange dimensions, ... */
     double scatter_efficiency; /* ... of kernels that add to looked-up rows */
+    double column_sums; /* with so many sums half of this share of few sums is gone; 0: none */
+    /* The kernel of fused attention, by its best generation on the device: the shares of dense
+     * products' rate in the forward and in the backward half, at endless heads and sequences.
+     * Heads of width d run at 1 / (1 + attention_width / d) of it; each query costs as much as
+     * attention_keys more keys, and if it is causal attention_causal times what it sees.
+     * flash2_share: the share of FlashAttention 2 in this; 0: 1. */
+    double attention_efficiency, attention_backward, attention_width, attention_keys,
+        attention_causal, flash2_share;
     /* seconds of each kernel besides; more for one that multiplies or reduces; more for one
      * that reduces along samples; and of a product for each of up to 2,048 elements that it
      * sums one after another */
@@ -45,18 +53,27 @@ struct hypar_kernel_figures {
     /* of every comm in which the device takes part: a time besides its messages, and the rate
      * at which it reads data to send and writes received data */
     double comm_latency_s, copy_bytes_per_s;
+    double jitter; /* standard deviation of the times of such devices, relative to the mean */
 };
 
-/* The figures of one device. Energies are those of one 32-bit operation or access. */
+/* The figures of one device. Energies are those of one 32-bit operation or access, and those of
+ * an operation of products with all that belongs to it. */
 struct hypar_device {
     const char *name; /* of its type, "v100" */
     /* peaks; a multiply-add is two operations. For a type without a unit: the fp32 peak */
-    double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s;
+    double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s,
+        fp8_op_per_s;  /* 0: it has no unit */
     double efficiency; /* the share of the peak that large products reach, above 0, at most 1 */
     int64_t memory_bytes;
     double memory_bytes_per_s;
     double add_j, multiply_j, sram_access_j, dram_access_j;
     double idle_w; /* all the time, computing or waiting; 0: not counted */
+    /* A kernel that would need more power than the limit takes longer; 0: no limit. With a
+     * limit, running kernels take at least busy_w, and an operation takes this energy (of 16
+     * bits: bf16), or with 0 as much as brings large products to the limit; without one, adds,
+     * multiplications and SRAM do. */
+    double power_limit_w, busy_w, fp64_op_j, fp32_op_j, tf32_op_j, bf16_op_j, fp8_op_j;
+    double vector_op_j; /* of operations outside products; 0: as in fp32 */
     struct hypar_kernel_figures kernels;
     /* Of the memory, as the driver tells it to programs; 0: all of it. What of this the
      * driver's context and the kernels of a program take, 0: no framework runs here; and what
@@ -167,6 +184,7 @@ struct hypar_device_type {
         link_efficiency;   /* the share of their bandwidth that messages reach: links between */
     double nic_efficiency; /* devices and of network cards; 0: 1 */
     bool hypar_array;      /* HyPar's accelerator: explorations use the paper's array model */
+    struct hypar_calibration calibration; /* of predictions with this row */
 };
 
 struct hypar_topology {

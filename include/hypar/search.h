@@ -260,6 +260,7 @@ struct hypar_search_info {
     struct hypar_bound bound; /* of the simulated step over all plans */
     const char *restricted;   /* auto: given options that not all planners take; only planners
                                  that take them were tried; NULL: none */
+    const char *safer;        /* auto: why it was chosen among equals; NULL: there are none */
     int n_left_out;           /* auto: planners without a plan that fits, and why */
     const struct hypar_left_out *left_out;
     int n_others; /* auto: other plans that fit, the best first; owned by the result */

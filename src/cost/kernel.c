@@ -108,18 +108,48 @@ static double seen_by(double n, double keys)
     return n <= keys ? n * (n + 1) / 2 : keys * (keys + 1) / 2 + (n - keys) * keys;
 }
 
-/* The share of attention scores that is computed: if causal, query i sees keys 0 to i, and
- * tiles on the diagonal are computed in vain. On an H200 this waste is small, as if each query
- * saw CAUSAL_TILE more keys. */
-static double causal_share(const struct nest *nest, const struct range range[MAX_AXES])
+/* The share of attention's scores that queries see: if causal, query i sees keys 0 to i. */
+static double seen_share(const struct nest *nest, const struct range range[MAX_AXES])
 {
     if (nest->kind != OP_ATTENTION || !hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
         return 1;
     struct range q = range[hp_nest_axis(nest, 'q')], s = range[hp_nest_axis(nest, 's')];
-    enum { CAUSAL_TILE = 192 };
     double keys = (double)(s.hi - s.lo), queries = (double)(q.hi - q.lo);
     double seen = seen_by((double)(q.hi - s.lo), keys) - seen_by((double)(q.lo - s.lo), keys);
-    return seen > 0 ? fmin(1, (seen / queries + CAUSAL_TILE) / keys) : 0;
+    return fmax(0, seen / (queries * keys));
+}
+
+/* FlashAttention 2 is "about 2x" as fast as the first (Dao 2023). */
+static const double flash1_in_flash2 = 0.5;
+
+/* The rate of the kernel of attention, as a share of the best one's on the device. */
+static double generation_share(const struct kernel_place *at)
+{
+    double flash2 = at->device->kernels.flash2_share > 0 ? at->device->kernels.flash2_share : 1;
+    return at->attention == HYPAR_ATTENTION_FLASH1   ? flash1_in_flash2 * flash2
+           : at->attention == HYPAR_ATTENTION_FLASH2 ? flash2
+                                                     : 1;
+}
+
+/* Has the kernel of fused attention figures of its own? */
+static bool is_attention(const struct nest *nest, const struct hypar_device *device)
+{
+    return nest->kind == OP_ATTENTION && device->kernels.attention_efficiency > 0;
+}
+
+/* How many times the multiply-adds that are seen take at the rate of dense products, in the
+ * forward half. */
+static double attention_waste(const struct nest *nest, const struct range range[MAX_AXES],
+                              const struct kernel_place *at)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    struct range s = range[hp_nest_axis(nest, 's')], d = range[hp_nest_axis(nest, 'd')];
+    double share = seen_share(nest, range), keys = (double)(s.hi - s.lo);
+    double factor = share < 1 && k->attention_causal > 0 ? k->attention_causal : 1;
+    return share > 0 ? (factor + k->attention_keys / (share * keys)) *
+                           (1 + k->attention_width / (double)(d.hi - d.lo)) /
+                           (k->attention_efficiency * generation_share(at))
+                     : 0;
 }
 
 /* Passes -------------------------------------------------------------------------------- */
@@ -205,19 +235,18 @@ struct kernel_role hp_kernel_role(const struct nest *nest, int pass)
     };
 }
 
-/* The share of the device that a library's kernel keeps busy if it reduces to few sums; on an
- * H200 half of it with ENOUGH_SUMS. */
+/* The share of the device that a library's kernel keeps busy if it reduces to few sums. */
 static double column_share(const struct nest *nest, const struct pass *p,
-                           const struct range range[MAX_AXES])
+                           const struct range range[MAX_AXES],
+                           const struct hypar_device *device)
 {
-    enum { ENOUGH_SUMS = 1450 };
     double most = 1;
     for (int o = 0; o < nest->n_operands; o++)
         if ((p->writes | p->writes_grad) >> o & 1) {
             struct box box = hp_region(nest, o, range);
             most = fmax(most, (double)hp_box_elements(&box));
         }
-    return 1 / (1 + ENOUGH_SUMS / most);
+    return 1 / (1 + device->kernels.column_sums / most);
 }
 
 /* Eager frameworks write the terms of a loss (the logarithms of softmax, the squares of
@@ -235,21 +264,64 @@ static enum hypar_precision held_as(const struct nest *nest, const struct kernel
     return wide ? HYPAR_FP32 : at->precision;
 }
 
-/* Arithmetic outside products. Element-wise kernels have their own rate. A random number for
- * each element counts RANDOM_OPERATIONS more (forward only: frameworks keep the numbers). */
-static double other_seconds(const struct nest *nest, int pass, enum kernel_class class,
-                            double operations, const struct range range[MAX_AXES],
-                            const struct kernel_place *at)
+/* The operations outside products. A random number for each element counts RANDOM_OPERATIONS
+ * more (forward only: frameworks keep the numbers). */
+static double other_operations(const struct nest *nest, int pass, double operations,
+                               const struct range range[MAX_AXES])
 {
     enum { RANDOM_OPERATIONS = 8 };
+    if (nest->kind != OP_DROPOUT || nest->pass[pass].backward)
+        return operations;
+    struct box box = hp_region(nest, 0, range);
+    return operations + RANDOM_OPERATIONS * (double)hp_box_elements(&box);
+}
+
+/* Their seconds: element-wise kernels have their own rate. */
+static double other_seconds(enum kernel_class class, double operations,
+                            const struct kernel_place *at)
+{
     double rate = at->device->kernels.vector_op_per_s;
     if (!(rate > 0) || class != KERNEL_STREAM)
-        rate = hp_peak_op_per_s(at->device, at->precision) * at->device->efficiency;
-    if (nest->kind == OP_DROPOUT && !nest->pass[pass].backward) {
-        struct box box = hp_region(nest, 0, range);
-        operations += RANDOM_OPERATIONS * (double)hp_box_elements(&box);
-    }
+        rate = hp_dense_op_per_s(at->device, at->precision);
     return operations / rate;
+}
+
+/* Add the multiply-adds of a pass: `seen` of them all. */
+static void add_products(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                         const struct kernel_place *at, double seen, struct kernel_pass *out)
+{
+    const struct pass *p = &nest->pass[pass];
+    double share = p->macs > 0 ? seen / p->macs : 0,
+           dense = hp_dense_op_per_s(at->device, at->precision);
+    double arithmetic_s = out->arithmetic_s;
+    if (p->macs > 0 && !p->n_products)
+        out->arithmetic_s += 2 * seen / dense;
+    double rate = p->n_products ? hp_peak_op_per_s(at->device, at->precision) *
+                                      alignment(nest, pass, range, at)
+                                : 0;
+    for (int i = 0; i < p->n_products && share > 0; i++)
+        add_product(nest, &p->product[i], range, at->device, share * p->product[i].macs, rate,
+                    out);
+    if (is_attention(nest, at->device) && p->n_products) {
+        const struct hypar_kernel_figures *k = &at->device->kernels;
+        double slower = p->backward && k->attention_backward > 0
+                            ? k->attention_efficiency / k->attention_backward
+                            : 1;
+        out->arithmetic_s =
+            arithmetic_s + 2 * seen * attention_waste(nest, range, at) * slower / dense;
+    }
+}
+
+/* Joules of the arithmetic of a pass. Attention takes those of the dense products that would
+ * last as long in the forward half. */
+static double arithmetic_j(const struct nest *nest, const struct range range[MAX_AXES],
+                           const struct kernel_place *at, double macs, double other)
+{
+    struct work work = { .macs = macs, .other = other };
+    if (is_attention(nest, at->device))
+        work.macs *= attention_waste(nest, range, at);
+    struct work_energy e = hp_work_energy(&work, at->device, at->precision);
+    return e.arithmetic_j + e.sram_j;
 }
 
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
@@ -257,8 +329,8 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
 {
     const struct pass *p = &nest->pass[pass];
     struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
-    double peak = hp_peak_op_per_s(at->device, at->precision);
-    double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
+    double other = other_operations(nest, pass, work.other, range);
+    double seen = work.macs * seen_share(nest, range);
     struct kernel_role role = hp_kernel_role(nest, pass);
     double told_s = 0;
     bool told = hp_told_seconds(nest, pass, range, &told_s);
@@ -267,9 +339,9 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
         out->bytes[o] = nothing ? 0
                                 : (1 + writes_terms(nest, at)) *
                                       hp_operand_bytes(nest, pass, o, range, held_as(nest, at));
-    out->arithmetic_s =
-        nothing ? 0 : other_seconds(nest, pass, role.class, work.other, range, at);
+    out->arithmetic_s = nothing ? 0 : other_seconds(role.class, other, at);
     out->arithmetic_s += told_s;
+    out->arithmetic_j = nothing ? 0 : arithmetic_j(nest, range, at, seen, other);
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
@@ -277,16 +349,11 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
         out->besides_s = at->device->kernels.reduction_s;
     if (role.class == KERNEL_COLUMN) {
         out->besides_s = at->device->kernels.column_s;
-        out->column_share = column_share(nest, p, range);
+        out->column_share = column_share(nest, p, range, at->device);
     }
     if (writes_terms(nest, at))
         out->besides_s += at->device->kernels.kernel_s;
-    if (p->macs > 0 && !p->n_products)
-        out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
-    double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
-    for (int i = 0; i < p->n_products && share > 0; i++)
-        add_product(nest, &p->product[i], range, at->device, share * p->product[i].macs, rate,
-                    out);
+    add_products(nest, pass, range, at, seen, out);
 }
 
 /* The share of an operand's region that windows really touch: they may skip elements, which
@@ -318,17 +385,12 @@ void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel
     struct kernel_place aligned = *at;
     struct range range[MAX_AXES];
     device.kernels.unaligned_efficiency = 0;
+    device.kernels.attention_keys = device.kernels.attention_causal = 0;
     aligned.device = &device;
     hp_whole_ranges(nest, range);
     hp_kernel_pass(nest, pass, range, &aligned, out);
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] *= touched_share(nest, o, range);
-    double share = causal_share(nest, range);
-    if (share < 1) {
-        double queries = length_along(nest, (axis_set)1 << hp_nest_axis(nest, 'q'), range);
-        double keys = length_along(nest, (axis_set)1 << hp_nest_axis(nest, 's'), range);
-        out->arithmetic_s *= seen_by(queries, keys) / (queries * keys) / share;
-    }
 }
 
 /* Kernels ------------------------------------------------------------------------------- */
@@ -418,6 +480,7 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
 {
     double most = 0;
     kernel->arithmetic_s += pass->arithmetic_s;
+    kernel->arithmetic_j += pass->arithmetic_j;
     kernel->column_share = fmax(kernel->column_share, pass->column_share);
     kernel->besides_s = class == KERNEL_PRODUCT ? kernel->besides_s + pass->besides_s
                                                 : fmax(kernel->besides_s, pass->besides_s);
@@ -436,15 +499,29 @@ double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place 
     double memory_s = kernel->bytes / (rate * class_efficiency(at, kernel->class));
     double column_s =
         kernel->column_bytes / (rate * column_efficiency(at, kernel->column_share));
-    return at->device->kernels.kernel_s + kernel->besides_s +
-           fmax(kernel->arithmetic_s, fmax(memory_s, column_s));
+    double burst_s = at->device->kernels.kernel_s + kernel->besides_s +
+                     fmax(kernel->arithmetic_s, fmax(memory_s, column_s));
+    struct work_energy e = hp_kernel_energy(kernel, at->device);
+    return fmax(burst_s, hp_power_seconds(e.arithmetic_j + e.dram_j, at->device));
+}
+
+struct work_energy hp_kernel_energy(const struct kernel *kernel,
+                                    const struct hypar_device *device)
+{
+    return (struct work_energy){
+        .arithmetic_j = kernel->arithmetic_j,
+        .dram_j = kernel->bytes / HP_WORD_BYTES * device->dram_access_j,
+    };
 }
 
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 {
     if (!hp_runs_kernels(at))
         return hp_work_seconds(work, at->device, at->precision);
-    return work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM));
+    struct work_energy e = hp_work_energy(work, at->device, at->precision);
+    return fmax(hp_power_seconds(e.arithmetic_j + e.sram_j + e.dram_j, at->device),
+                work->bytes /
+                    (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM)));
 }
 
 double hp_launch_s(const struct kernel_place *at)

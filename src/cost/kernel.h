@@ -13,6 +13,14 @@
  * samples depends on elements, not on bytes: it takes at least as long as one tensor at the
  * efficiency of columns, while all tensors stream.
  *
+ * All of it lasts at least as long as the kernel's energy takes at the device's power limit,
+ * less what running takes: E / (power_limit_w - busy_w). The figures above are those of kernels
+ * measured one by one, with pauses; products that are repeated for seconds reach the limit.
+ *
+ * Fused attention has a rate of its own: that of dense products, times attention_efficiency (or
+ * attention_backward) / (1 + attention_width / width of heads), for what each query sees
+ * (causal: attention_causal times as much) and attention_keys keys more.
+ *
  * The host launches kernels ahead of the device, so a step takes at least as long as all its
  * launches. On other devices, and without a framework, each pass is a kernel and takes the time
  * of the roofline (hp_pass_seconds()). */
@@ -44,6 +52,7 @@ struct kernel_place {
     enum hypar_precision precision;
     enum hypar_kernel_mode framework;
     const struct hypar_profile *profile; /* may be NULL */
+    enum hypar_attention attention;      /* the kernel of fused attention */
     enum hypar_launches launches;
     bool fp32_loss; /* losses read and write fp32, if `precision` is shorter */
 };
@@ -57,6 +66,7 @@ bool hp_runs_kernels(const struct kernel_place *at);
 /* One pass on one part. */
 struct kernel_pass {
     double arithmetic_s, besides_s;
+    double arithmetic_j; /* energy without memory's */
     double
         column_share; /* if it is of that class: the share of the device that it keeps busy */
     double *bytes;    /* by operand of the nest: of its value, or of its gradient */
@@ -99,7 +109,7 @@ enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_ro
                                 enum kernel_tie tie);
 
 struct kernel {
-    double arithmetic_s, besides_s, column_share, bytes;
+    double arithmetic_s, besides_s, column_share, bytes, arithmetic_j;
     double column_bytes; /* of reductions along samples: the longest tensor of each pass */
     enum kernel_class class;
 };
@@ -111,6 +121,10 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
 
 /* Seconds; 0 for an empty kernel. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
+
+/* Joules of its operations and bytes: what the device takes idle and by running is besides. */
+struct work_energy hp_kernel_energy(const struct kernel *kernel,
+                                    const struct hypar_device *device);
 
 /* Updates of parameters, or squares of gradients: one stream over all of them. */
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at);

@@ -1,6 +1,8 @@
 /* Operations, bytes, seconds and joules of one pass of one part on a device. */
 #include "cost/work.h"
 
+#include <math.h>
+
 #include "graph/attrs.h"
 #include "profile/profile.h"
 
@@ -177,7 +179,9 @@ double hp_work_seconds(const struct work *work, const struct hypar_device *devic
 {
     double arithmetic_s = (2 * work->macs + work->other) / hp_dense_op_per_s(device, precision);
     double memory_s = work->bytes / device->memory_bytes_per_s;
-    return arithmetic_s > memory_s ? arithmetic_s : memory_s;
+    struct work_energy e = hp_work_energy(work, device, precision);
+    double power_s = hp_power_seconds(e.arithmetic_j + e.sram_j + e.dram_j, device);
+    return fmax(power_s, fmax(arithmetic_s, memory_s));
 }
 
 static enum time_source measured_seconds(const struct nest *nest, int pass,
@@ -231,15 +235,53 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
 
 /* Joules -------------------------------------------------------------------------------- */
 
+/* The power that is left for operations and bytes. */
+static double work_w(const struct hypar_device *device)
+{
+    return device->power_limit_w - fmax(device->busy_w, device->idle_w);
+}
+
+double hp_power_seconds(double joules, const struct hypar_device *device)
+{
+    return device->power_limit_w > 0 ? joules / work_w(device) : 0;
+}
+
+double hp_running_w(const struct hypar_device *device)
+{
+    return device->power_limit_w > 0 ? fmax(0, device->busy_w - device->idle_w) : 0;
+}
+
+/* The energy of an operation of products: the device's figure, or as much as brings products at
+ * the rate of large ones to the power limit. */
+static double op_j(const struct hypar_device *device, enum hypar_precision precision)
+{
+    const double figure[] = {
+        [HYPAR_FP64] = device->fp64_op_j, [HYPAR_FP32] = device->fp32_op_j,
+        [HYPAR_TF32] = device->tf32_op_j, [HYPAR_FP16] = device->bf16_op_j,
+        [HYPAR_BF16] = device->bf16_op_j,
+    };
+    return figure[precision] > 0 ? figure[precision]
+                                 : work_w(device) / hp_dense_op_per_s(device, precision);
+}
+
 struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
                                   enum hypar_precision precision)
 {
+    double dram_j = work->bytes / HP_WORD_BYTES * device->dram_access_j;
+    if (device->power_limit_w > 0) {
+        double other_j =
+            device->vector_op_j > 0 ? device->vector_op_j : op_j(device, HYPAR_FP32);
+        return (struct work_energy){
+            .arithmetic_j = 2 * work->macs * op_j(device, precision) + work->other * other_j,
+            .dram_j = dram_j,
+        };
+    }
     double words = (double)hp_element_bytes(precision, false) / HP_WORD_BYTES;
     return (struct work_energy){
         .arithmetic_j = words * (work->macs * (device->add_j + device->multiply_j) +
                                  work->other * device->add_j),
         .sram_j = words * work->macs * HP_SRAM_WORDS_PER_MAC * device->sram_access_j,
-        .dram_j = work->bytes / HP_WORD_BYTES * device->dram_access_j,
+        .dram_j = dram_j,
     };
 }
 

@@ -82,15 +82,23 @@ struct work hp_update_work(double elements, enum hypar_precision precision,
 /* Adding up the squares of this many gradient elements. */
 struct work hp_squares_work(double elements, enum hypar_precision gradients);
 
-/* Joules of the work itself: multiply-adds (one add, one multiply, three SRAM words), other
- * operations (one add each), DRAM words. The table's energies are for a word of 32 bits; other
- * widths scale with the width (assumed). */
+/* Joules of the work itself. On a device with a power limit: operations of products, other
+ * operations, DRAM words; SRAM is in them. Otherwise multiply-adds (one add, one multiply,
+ * three SRAM words), other operations (one add each), DRAM words. DRAM, adds, multiplications
+ * and SRAM are for a word of 32 bits; other widths scale with the width (assumed). */
 enum { HP_WORD_BYTES = 4, HP_SRAM_WORDS_PER_MAC = 3 };
 struct work_energy {
     double arithmetic_j, sram_j, dram_j;
 };
 struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
                                   enum hypar_precision precision);
+
+/* The least time of a kernel of this energy: what it takes at the device's power limit, less
+ * what running takes. */
+double hp_power_seconds(double joules, const struct hypar_device *device);
+
+/* What a device takes while it runs kernels, beyond idle. */
+double hp_running_w(const struct hypar_device *device);
 
 /* A message: one DRAM read at the sender, one DRAM write at the receiver (without the links).
  */

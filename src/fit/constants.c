@@ -8,6 +8,8 @@
 
 static bool is_constant(const struct option_row *row)
 {
+    if (row == &hp_machine_options[OPTION_OVERSUBSCRIPTION]) /* as the fabric was built */
+        return false;
     return !row->whole && row->unit != HYPAR_UNIT_JOULES && row->unit != HYPAR_UNIT_WATTS &&
            (row->low <= 0 || row->unit == HYPAR_UNIT_COUNT);
 }
@@ -20,7 +22,7 @@ bool hp_constant(int i, struct constant_row *out)
         double usual;
         if (!is_constant(row) || i-- > 0)
             continue;
-        bool good = hypar_parse_quantity(row->text.example, row->unit, &usual);
+        bool good = hp_option_read((enum option)o, row->text.example, &usual);
         assert(good && usual > 0);
         *out = (struct constant_row){ .option = (enum option)o,
                                       .start = usual,

@@ -2,6 +2,9 @@
  * such device has. */
 #include "fit/fit.h"
 
+#include <math.h>
+#include <string.h>
+
 static void doubt(struct hypar_fit *fit, const char *text)
 {
     fit->doubt =
@@ -33,6 +36,75 @@ static void doubt_nodes(struct hypar_fit *fit)
         (is_fitted(fit, OPTION_INTRA_EFFICIENCY) || is_fitted(fit, OPTION_LATENCY)))
         doubt(fit, "all collectives are of several nodes, which do not tell links inside a "
                    "node from those between them: give a table of one node, too");
+}
+
+/* What a change of a fitted figure by a tenth does to the rows: their times' logarithms. */
+struct influences {
+    int n; /* fitted figures */
+    int constant[MAX_VARIABLES];
+    double *by_row[MAX_VARIABLES];
+};
+
+static void find_influences(struct hypar_fit *fit, struct arena *arena, struct influences *out)
+{
+    static const double change = 1.1;
+    struct predictor predictor;
+    int n_rows = fit->measured.n_rows;
+    *out = (struct influences){ 0 };
+    hp_predictor_begin(&predictor, &fit->measured, &fit->machine->parts[0]);
+    for (int c = 0; c < fit->n_constants && out->n < MAX_VARIABLES; c++) {
+        double value[OPTION_COUNT], seconds;
+        enum option option = fit->option[c];
+        if (!fit->constant[c].fitted || !(fit->value[option] > 0))
+            continue;
+        memcpy(value, fit->value, sizeof value);
+        /* down, where up may be beyond the most that a share can be */
+        value[option] /= change;
+        hp_predictor_set(&predictor, value);
+        double *by_row = out->by_row[out->n] = NEW(arena, double, n_rows);
+        for (int i = 0; i < n_rows; i++)
+            if (!fit->outlier[i] && hp_row_depends(&predictor, i, option) &&
+                hp_predict_row(&predictor, i, &seconds, NULL) == HYPAR_OK && seconds > 0)
+                by_row[i] = log(seconds / fit->after_s[i]);
+        out->constant[out->n++] = c;
+    }
+    hp_predictor_end(&predictor);
+}
+
+/* Which figure each row moved: the one that it feels most. */
+static void find_moved(struct hypar_fit *fit, const struct influences *influences)
+{
+    static const double least = 1e-3;
+    for (int i = 0; i < fit->measured.n_rows; i++) {
+        double most = least;
+        for (int k = 0; k < influences->n; k++)
+            if (fabs(influences->by_row[k][i]) > most) {
+                most = fabs(influences->by_row[k][i]);
+                fit->moves[i] = fit->constant[influences->constant[k]].name;
+            }
+    }
+}
+
+/* Two figures that change all rows in one proportion: each may stand for the other. */
+static void doubt_pairs(struct hypar_fit *fit, const struct influences *influences)
+{
+    static const double alike = 0.99;
+    for (int k = 0; k < influences->n; k++)
+        for (int l = 0; l < k; l++) {
+            double kk = 0, ll = 0, kl = 0;
+            for (int i = 0; i < fit->measured.n_rows; i++) {
+                double x = influences->by_row[k][i], y = influences->by_row[l][i];
+                kk += x * x;
+                ll += y * y;
+                kl += x * y;
+            }
+            if (kl * kl > alike * alike * kk * ll && kk > 0 && ll > 0)
+                doubt(fit, hp_arena_printf(&fit->arena,
+                                           "these rows hardly tell %s from %s: they feel both in "
+                                           "one proportion, so that one may stand for the other",
+                                           fit->constant[influences->constant[l]].name,
+                                           fit->constant[influences->constant[k]].name));
+        }
 }
 
 #define UNITS "are bytes and units what they are taken for?"
@@ -87,6 +159,12 @@ static void doubt_errors(struct hypar_fit *fit)
 
 void hp_fit_find_doubts(struct hypar_fit *fit)
 {
+    struct arena scratch = { 0 };
+    struct influences influences;
+    find_influences(fit, &scratch, &influences);
+    find_moved(fit, &influences);
+    doubt_pairs(fit, &influences);
+    hp_arena_free(&scratch);
     doubt_nodes(fit);
     doubt_shares(fit);
     doubt_far(fit);

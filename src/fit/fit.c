@@ -2,12 +2,15 @@
  * determine, removing outliers, cross-validation. */
 #include "fit/fit.h"
 
+#include "base/files/file.h"
+#include "fit/benchmark_output.h"
+
 #include <math.h>
 #include <string.h>
 
 /* A constant is determined if at least this many rows depend on it, and its error is small
  * enough. */
-enum { LEAST_ROWS = 3, FOLDS = 5, LEAST_HELD_OUT = 10 };
+enum { LEAST_ROWS = 3, FOLDS = 5, LEAST_HELD_OUT = 10, LEAST_STEPS = 4 };
 static const double most_error = 0.5;       /* of the logarithm */
 static const double beyond_the_clock = 1e9; /* seconds */
 
@@ -141,6 +144,43 @@ static void remove_variable(struct search *s, int k)
     s->n--;
 }
 
+/* How much a change by a tenth moves all rows together, in logarithms, from their `usual`
+ * residuals. */
+static double influence(struct search *s, int k, const double *usual)
+{
+    static const double change = 0.1;
+    double with[MAX_VARIABLES], sum = 0;
+    memcpy(with, s->x, sizeof with);
+    with[k] += s->x[k] > s->low[k] + change ? -change : change;
+    for (int i = 0; i < s->fit->measured.n_rows; i++)
+        sum += depends(s, i, k) ? fabs(residual(s, i, with) - usual[i]) : 0;
+    return sum;
+}
+
+/* Steps are few, take long to predict and feel nearly all figures: of tables of steps alone,
+ * search for a figure for every three rows, those that move the rows most. */
+static void choose_few(struct search *s)
+{
+    enum { ROWS_FOR_ONE = 3 };
+    int n_rows = s->fit->measured.n_rows, most = n_rows / ROWS_FOR_ONE;
+    double moved[MAX_VARIABLES];
+    for (int i = 0; i < n_rows; i++)
+        if (s->fit->measured.row[i].kind != MEASURED_STEP)
+            return;
+    double *usual = NEW(&s->fit->arena, double, n_rows);
+    for (int i = 0; i < n_rows; i++)
+        usual[i] = residual(s, i, s->x);
+    for (int k = 0; k < s->n; k++)
+        moved[k] = influence(s, k, usual);
+    while (s->n > (most > 1 ? most : 1)) {
+        int least = 0;
+        for (int k = 1; k < s->n; k++)
+            least = moved[k] <= moved[least] ? k : least;
+        remove_variable(s, least);
+        memmove(moved + least, moved + least + 1, (size_t)(s->n - least) * sizeof *moved);
+    }
+}
+
 /* A time or a length at its least value is 0, if it may be 0 and rows depended on its earlier
  * value. Returns the number of these rows; 0: the constant is not 0. */
 static int rows_of_none(struct search *s, int k)
@@ -226,6 +266,17 @@ static void keep_found(struct search *s)
     }
 }
 
+/* Steps are few: from so many on each is predicted from the others. */
+static int count_folds(const struct hypar_fit *fit)
+{
+    int n = fit->measured.n_rows, steps = 0;
+    for (int i = 0; i < n; i++)
+        steps += fit->measured.row[i].kind == MEASURED_STEP;
+    if (n >= LEAST_HELD_OUT)
+        return FOLDS;
+    return steps >= LEAST_STEPS ? n : 0;
+}
+
 /* Predict every fifth row from a fit to the others. */
 static void cross_validate(struct search *s)
 {
@@ -233,14 +284,15 @@ static void cross_validate(struct search *s)
     int n = fit->measured.n_rows;
     bool *skip = NEW(&fit->arena, bool, n);
     double found[MAX_VARIABLES];
-    fit->has_held_out = n >= LEAST_HELD_OUT;
+    int folds = count_folds(fit);
+    fit->has_held_out = folds > 0;
     memcpy(found, s->x, sizeof found);
-    for (int fold = 0; fit->has_held_out && fold < FOLDS; fold++) {
+    for (int fold = 0; fold < folds; fold++) {
         for (int i = 0; i < n; i++)
-            skip[i] = i % FOLDS == fold || fit->outlier[i];
+            skip[i] = i % folds == fold || fit->outlier[i];
         memcpy(s->x, found, sizeof found);
         run(s, skip, true);
-        for (int i = fold; i < n; i += FOLDS)
+        for (int i = fold; i < n; i += folds)
             fit->held_out_s[i] = exp(residual(s, i, s->x)) * fit->measured.row[i].seconds;
     }
     memcpy(s->x, found, sizeof found);
@@ -252,6 +304,7 @@ static void search_all(struct hypar_fit *fit)
     struct search s = { .fit = fit };
     hp_predictor_begin(&s.predictor, &fit->measured, &fit->machine->parts[0]);
     choose_variables(&s);
+    choose_few(&s);
     search_decided(&s, NULL, false);
     for (int i = 0; i < MAX_ROUNDS && mark_outliers(&s); i++)
         search_decided(&s, fit->outlier, i > 0);
@@ -301,9 +354,14 @@ static enum hypar_status read_tables(struct hypar_fit *fit, const char *const *p
 {
     for (int i = 0; i < n_paths; i++) {
         char folder[HYPAR_PLACE_BYTES];
+        const char *text;
+        size_t length;
         struct csv csv;
         hypar_file_folder(path[i], folder);
-        TRY(hp_csv_read_file(&csv, &fit->measured.arena, path[i], err));
+        TRY(hp_file_read(&fit->measured.arena, path[i], CSV_MAX_BYTES, &text, &length, err));
+        TRY(hp_measurements_read(&csv, &fit->measured.arena, text, length,
+                                 strcmp(path[i], "-") == 0 ? "standard input" : path[i],
+                                 options->machine, err));
         TRY(hp_measured_add(&fit->measured, &csv,
                             &(struct measured_reading){ .device = fit->device,
                                                         .word = options->device,
@@ -348,6 +406,7 @@ static enum hypar_status make(struct hypar_fit *fit, const char *const *path, in
     hp_fit_make_groups(fit);
     search_all(fit);
     TRY(predict_all(fit, fit->after_s, err));
+    fit->moves = NEW(&fit->arena, const char *, fit->measured.n_rows);
     fit->source = source_text(fit, path, n_paths);
     hp_fit_find_doubts(fit);
     return HYPAR_OK;
@@ -413,6 +472,7 @@ bool hypar_fit_row(const struct hypar_fit *fit, int i, struct hypar_fit_row *out
                                    .before_s = fit->before_s[i],
                                    .after_s = fit->after_s[i],
                                    .held_out_s = fit->has_held_out ? fit->held_out_s[i] : 0,
-                                   .outlier = fit->outlier[i] };
+                                   .outlier = fit->outlier[i],
+                                   .moves = fit->moves[i] };
     return true;
 }

@@ -33,6 +33,7 @@ struct hypar_fit {
     double value[OPTION_COUNT]; /* fitted; NAN: unchanged */
     double *before_s, *after_s, *held_out_s;
     bool *outlier;
+    const char **moves; /* by row: the fitted figure that it feels most; NULL: none */
     bool has_held_out;
     int left_out;
     int n_groups;

@@ -40,6 +40,14 @@ static void forget(struct predictor *p)
     p->models = (struct arena){ 0 };
 }
 
+/* Kernels that were measured one by one, with pauses, keep no power limit. */
+static struct hypar_device burst_device(const struct part *part)
+{
+    struct hypar_device device = hp_part_device(part);
+    device.power_limit_w = 0;
+    return device;
+}
+
 void hp_predictor_begin(struct predictor *p, const struct measured *measured,
                         const struct part *part)
 {
@@ -52,7 +60,7 @@ void hp_predictor_begin(struct predictor *p, const struct measured *measured,
             p->group_of[i] = find_group(p, &measured->row[i]);
     for (int o = 0; o < OPTION_COUNT; o++)
         p->value[o] = NAN;
-    p->device = hp_part_device(&p->part);
+    p->device = burst_device(&p->part);
 }
 
 void hp_predictor_end(struct predictor *p)
@@ -78,7 +86,7 @@ void hp_predictor_set(struct predictor *p, const double value[OPTION_COUNT])
     for (int o = 0; o < OPTION_COUNT; o++)
         if (!isnan(value[o]))
             part.value[o] = value[o];
-    p->device = hp_part_device(&part);
+    p->device = burst_device(&part);
     forget(p);
 }
 

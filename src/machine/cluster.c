@@ -2,8 +2,14 @@
  * switch between the nodes. Switches are non-blocking. Joined clusters share the switch between
  * nodes, so a machine can have different nodes. `local` is one such node.
  *
- * Nodes: devices, one switch for each node, the switch between the nodes (if there are
- * several). Links: one for each device, then one for each network card. */
+ * With rails, a card is at its device, and the cards of number i of all nodes are on switch i: who
+ * sends to another number passes the message to the device of that number in its own node first.
+ * With leaf switches, each serves some nodes (of one rail), and has one link to the switch above,
+ * as wide as the cards below it together, divided by the oversubscription.
+ *
+ * Nodes: devices, one switch for each node, the switches between the nodes (if there are several:
+ * one, or one for each rail), the leaf switches. Links: one for each device, then one for each
+ * network card, then one for each leaf switch. */
 #include "machine/topology.h"
 
 #include <math.h>
@@ -36,15 +42,45 @@ static int node_count(const struct hypar_machine *machine)
     return last->first_node + nodes_of(last);
 }
 
+/* The switches between nodes: rails, and the leaf switches of each; 0: none. */
+struct fabric {
+    int rails, leaf_nodes, leaves;
+    int first_uplink; /* link */
+};
+
+static struct fabric fabric_of(const struct hypar_machine *machine)
+{
+    const struct part *first = machine->parts, *last = first + machine->n_parts - 1;
+    struct fabric fabric = { .rails = 1 };
+    int nodes = node_count(machine);
+    fabric.first_uplink = last->first_card + nodes_of(last) * cards_per_node(last);
+    if (nodes < 2)
+        return fabric;
+    if (first->value[OPTION_RAILS] > 0)
+        fabric.rails = devices_per_node(first);
+    if (first->value[OPTION_LEAF] > 0 && first->value[OPTION_LEAF] < nodes) {
+        fabric.leaf_nodes = (int)first->value[OPTION_LEAF];
+        fabric.leaves = (nodes + fabric.leaf_nodes - 1) / fabric.leaf_nodes;
+    }
+    return fabric;
+}
+
+static bool has_rails(const struct hypar_machine *machine)
+{
+    return machine->parts[0].value[OPTION_RAILS] > 0;
+}
+
 static void count(const struct hypar_machine *machine, int64_t *switches, int64_t *links,
                   int64_t *longest)
 {
-    const struct part *last = &machine->parts[machine->n_parts - 1];
+    struct fabric fabric = fabric_of(machine);
     int nodes = node_count(machine);
-    *switches = nodes + (nodes > 1);
-    *links = nodes > 1 ? last->first_card + nodes_of(last) * cards_per_node(last)
-                       : machine->n_devices;
-    *longest = nodes > 1 ? 4 : machine->n_devices > 1 ? 2 : 0;
+    int64_t leaves = (int64_t)fabric.leaves * fabric.rails;
+    *switches = nodes > 1 ? nodes + fabric.rails + leaves : nodes;
+    *links = nodes > 1 ? fabric.first_uplink + leaves : machine->n_devices;
+    *longest = nodes > 1 ? 4 + 2 * (leaves > 0) : machine->n_devices > 1 ? 2 : 0;
+    if (nodes > 1 && has_rails(machine) && devices_per_node(machine->parts) == 1)
+        *longest -= 2;
 }
 
 /* A node's devices share its cards in order, as evenly as possible. */
@@ -72,14 +108,43 @@ static const struct part *part_of_card(const struct hypar_machine *machine, int 
     return &machine->parts[low];
 }
 
+/* The switch above the cards of a node, or of one rail of it: its number among all nodes. */
+static int switch_above(const struct hypar_machine *machine, const struct fabric *fabric,
+                        int node, int rail)
+{
+    int core = machine->n_devices + node_count(machine);
+    return fabric->leaves
+               ? core + fabric->rails + node / fabric->leaf_nodes * fabric->rails + rail
+               : core + rail;
+}
+
 static struct hypar_link card_link(const struct hypar_machine *machine, int index)
 {
     const struct part *part = part_of_card(machine, index);
+    struct fabric fabric = fabric_of(machine);
+    int cards = cards_per_node(part), in_part = (index - part->first_card) / cards;
+    int node = part->first_node + in_part, card = (index - part->first_card) % cards;
+    bool rails = has_rails(machine);
     return (struct hypar_link){
-        .from = machine->n_devices + part->first_node +
-                (index - part->first_card) / cards_per_node(part),
-        .to = machine->n_devices + machine->n_switches - 1,
+        .from = rails ? part->first_device + in_part * cards + card : machine->n_devices + node,
+        .to = switch_above(machine, &fabric, node, rails ? card : 0),
         .bytes_per_s = hp_part_card_bytes_per_s(part),
+        .latency_s = part->value[OPTION_INTER_LATENCY],
+        .energy_j_per_bit = part->value[OPTION_ENERGY],
+    };
+}
+
+/* From a leaf switch to the one above: for all cards of its nodes, or of one rail of them. */
+static struct hypar_link uplink(const struct hypar_machine *machine,
+                                const struct fabric *fabric, int number)
+{
+    const struct part *part = machine->parts;
+    int core = machine->n_devices + node_count(machine), cards = cards_per_node(part);
+    double below = (double)fabric->leaf_nodes * cards / fabric->rails;
+    return (struct hypar_link){
+        .from = core + fabric->rails + number,
+        .to = core + number % fabric->rails,
+        .bytes_per_s = below * hp_part_card_bytes_per_s(part) / part->value[OPTION_OVERSUBSCRIPTION],
         .latency_s = part->value[OPTION_INTER_LATENCY],
         .energy_j_per_bit = part->value[OPTION_ENERGY],
     };
@@ -87,8 +152,11 @@ static struct hypar_link card_link(const struct hypar_machine *machine, int inde
 
 static struct hypar_link get_link(const struct hypar_machine *machine, int index)
 {
-    if (index >= machine->n_devices)
-        return card_link(machine, index);
+    if (index >= machine->n_devices) {
+        struct fabric fabric = fabric_of(machine);
+        return index >= fabric.first_uplink ? uplink(machine, &fabric, index - fabric.first_uplink)
+                                            : card_link(machine, index);
+    }
     struct seat seat = seat_of(machine, index);
     return (struct hypar_link){
         .from = index,
@@ -99,28 +167,60 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     };
 }
 
+/* From card to card. */
+static void route_between(const struct hypar_machine *machine, const struct seat *a,
+                          const struct seat *b, int rail, struct path *path)
+{
+    hp_path_add(path, a->card_link, false);
+    struct fabric fabric = fabric_of(machine);
+    if (fabric.leaves && a->node / fabric.leaf_nodes != b->node / fabric.leaf_nodes) {
+        int first = fabric.first_uplink + rail;
+        hp_path_add(path, first + a->node / fabric.leaf_nodes * fabric.rails, false);
+        hp_path_add(path, first + b->node / fabric.leaf_nodes * fabric.rails, true);
+    }
+    hp_path_add(path, b->card_link, true);
+}
+
+/* To the device of the same number in the other node; through the own node first. */
+static void route_on_rails(const struct hypar_machine *machine, int from, int to,
+                           struct path *path)
+{
+    const struct part *part = hp_part_of(machine, from), *other = hp_part_of(machine, to);
+    int per_node = devices_per_node(part), rail = (to - other->first_device) % per_node;
+    int via = from - (from - part->first_device) % per_node + rail;
+    struct seat a = seat_of(machine, via), b = seat_of(machine, to);
+    if (via != from) {
+        hp_path_add(path, from, false);
+        hp_path_add(path, via, true);
+    }
+    route_between(machine, &a, &b, rail, path);
+}
+
 static int route(const struct hypar_machine *machine, int from, int to, int *links, int max)
 {
     struct path path = { links, max, 0 };
     if (from == to)
         return 0;
     struct seat a = seat_of(machine, from), b = seat_of(machine, to);
-    hp_path_add(&path, from, false);
-    if (a.node != b.node) {
-        hp_path_add(&path, a.card_link, false);
-        hp_path_add(&path, b.card_link, true);
+    if (a.node != b.node && has_rails(machine)) {
+        route_on_rails(machine, from, to, &path);
+        return path.count;
     }
+    hp_path_add(&path, from, false);
+    if (a.node != b.node)
+        route_between(machine, &a, &b, 0, &path);
     hp_path_add(&path, to, true);
     return path.count;
 }
 
 /* What devices first..first+size-1 can send together to the rest of their parent group: through
  * their links into the node, and, if the parent spans nodes, through their share of the
- * cards. */
+ * cards, and of the links above leaf switches. */
 static double group_bytes_per_s(const struct hypar_machine *machine, int first, int size,
-                                bool within_node)
+                                bool within_node, bool within_leaf)
 {
     double intra = 0, inter = 0;
+    double over = within_leaf ? 1 : machine->parts[0].value[OPTION_OVERSUBSCRIPTION];
     const struct part *part = hp_part_of(machine, first);
     for (int device = first; device < first + size; part++) {
         int end = part->first_device + part->n_devices;
@@ -130,19 +230,24 @@ static double group_bytes_per_s(const struct hypar_machine *machine, int first, 
         inter += within_node ? 0 : here * cards * hp_part_card_bytes_per_s(part);
         device += here;
     }
-    return within_node ? intra : fmin(intra, inter);
+    if (within_node)
+        return intra;
+    return has_rails(machine) ? inter / over : fmin(intra, inter / over);
 }
 
 /* The group that can send least. Groups of one level differ only where clusters are joined. */
 static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int size)
 {
     double least = INFINITY;
+    struct fabric fabric = fabric_of(machine);
     int end = machine->n_parts > 1 ? machine->n_devices : 1;
     for (int first = 0; first < end; first += parent) {
-        int node = seat_of(machine, first).node;
-        bool within_node = seat_of(machine, first + parent - 1).node == node;
+        int node = seat_of(machine, first).node, last = seat_of(machine, first + parent - 1).node;
+        bool within_leaf =
+            fabric.leaves == 0 || node / fabric.leaf_nodes == last / fabric.leaf_nodes;
         for (int g = 0; g < parent && first + g < end; g += size)
-            least = fmin(least, group_bytes_per_s(machine, first + g, size, within_node));
+            least = fmin(least, group_bytes_per_s(machine, first + g, size, last == node,
+                                                  within_leaf));
     }
     return least;
 }

@@ -97,6 +97,30 @@ static void add_run(struct hypar_machine *machine, const struct part *part)
         machine->runs[machine->n_runs++] = run;
 }
 
+/* What all nodes share is the same in all parts; rails need a card at each device. */
+static enum hypar_status check_fabric(const struct hypar_machine *machine,
+                                      struct hypar_error *err)
+{
+    static const enum option shared[] = { OPTION_RAILS, OPTION_LEAF, OPTION_OVERSUBSCRIPTION };
+    const struct part *first = machine->parts;
+    if (first->topology->scope != SCOPE_CLUSTER)
+        return HYPAR_OK;
+    for (int p = 0; p < machine->n_parts; p++) {
+        const struct part *part = &machine->parts[p];
+        for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+            if (part->value[shared[i]] != first->value[shared[i]])
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s differs between nodes, expected one value for all",
+                               hp_machine_options[shared[i]].text.name);
+        if (part->value[OPTION_RAILS] > 0 &&
+            (part->value[OPTION_NICS] != part->dim[1] || part->dim[1] != first->dim[1]))
+            return hp_fail(err, HYPAR_INVALID,
+                           "rails with %g cards a node, expected one for each of its %d devices",
+                           part->value[OPTION_NICS], first->dim[1]);
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error *err)
 {
     struct arena *arena = &machine->arena;
@@ -108,6 +132,7 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
         keep_texts(arena, part);
         add_run(machine, part);
     }
+    TRY(check_fabric(machine, err));
     number_nodes(machine);
     TRY(count_nodes(machine, err));
     for (int p = 0; p < machine->n_parts; p++) {
@@ -311,7 +336,12 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
     return strcmp(a->name, b->name) == 0 && a->fp64_op_per_s == b->fp64_op_per_s &&
            a->fp32_op_per_s == b->fp32_op_per_s && a->tf32_op_per_s == b->tf32_op_per_s &&
            a->fp16_op_per_s == b->fp16_op_per_s && a->bf16_op_per_s == b->bf16_op_per_s &&
-           a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
+           a->fp8_op_per_s == b->fp8_op_per_s && a->power_limit_w == b->power_limit_w &&
+           a->busy_w == b->busy_w && a->fp64_op_j == b->fp64_op_j &&
+           a->fp32_op_j == b->fp32_op_j && a->tf32_op_j == b->tf32_op_j &&
+           a->bf16_op_j == b->bf16_op_j && a->fp8_op_j == b->fp8_op_j &&
+           a->vector_op_j == b->vector_op_j && a->efficiency == b->efficiency &&
+           a->memory_bytes == b->memory_bytes &&
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
            a->dram_access_j == b->dram_access_j && a->idle_w == b->idle_w &&

@@ -32,6 +32,7 @@ enum option {
     OPTION_BF16,
     OPTION_FP16,
     OPTION_TF32,
+    OPTION_FP8,
     OPTION_EFFICIENCY,
     OPTION_MEMORY,
     OPTION_USABLE,
@@ -43,6 +44,14 @@ enum option {
     OPTION_SRAM,
     OPTION_DRAM,
     OPTION_IDLE,
+    OPTION_POWER_LIMIT,
+    OPTION_BUSY,
+    OPTION_FP64_ENERGY,
+    OPTION_FP32_ENERGY,
+    OPTION_TF32_ENERGY,
+    OPTION_BF16_ENERGY,
+    OPTION_FP8_ENERGY,
+    OPTION_VECTOR_ENERGY,
     OPTION_REDUCTION_LENGTH,
     OPTION_OUTPUT_LENGTH,
     OPTION_UNALIGNED,
@@ -53,6 +62,13 @@ enum option {
     OPTION_COMPILED_COLUMN,
     OPTION_WINDOW,
     OPTION_SCATTER,
+    OPTION_COLUMN_SUMS,
+    OPTION_ATTENTION,
+    OPTION_ATTENTION_BACKWARD,
+    OPTION_ATTENTION_WIDTH,
+    OPTION_ATTENTION_KEYS,
+    OPTION_ATTENTION_CAUSAL,
+    OPTION_FLASH2,
     OPTION_KERNEL,
     OPTION_REDUCTION_TIME,
     OPTION_COLUMN_TIME,
@@ -62,9 +78,11 @@ enum option {
     OPTION_COMPILED_LAUNCH,
     OPTION_COMM_LATENCY,
     OPTION_COPY,
+    OPTION_JITTER,
     OPTION_BANDWIDTH,
     OPTION_INTRA,
     OPTION_INTER,
+    OPTION_RAILS, /* before the cards, which follow from it */
     OPTION_NICS,
     OPTION_LINK_EFFICIENCY,
     OPTION_INTRA_EFFICIENCY,
@@ -74,6 +92,8 @@ enum option {
     OPTION_NVLS,
     OPTION_SHARP,
     OPTION_NCCL,
+    OPTION_LEAF,
+    OPTION_OVERSUBSCRIPTION,
     OPTION_ENERGY,
     OPTION_COUNT
 };
@@ -288,6 +308,8 @@ static inline void hp_path_add(struct path *path, int link, bool backwards)
 
 /* device.c: the row of exactly this name, or NULL; and the row that people call so. */
 const struct hypar_device_type *hp_device_type_find(const char *name);
+/* Forget all figures but the name; energies become those of HyPar's array. */
+void hp_device_unmeasured(struct hypar_device *device);
 enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
                                      struct hypar_error *err);
 
@@ -334,9 +356,9 @@ enum hypar_status hp_part_node_figures(struct part *part, int64_t first, int64_t
 enum hypar_status hp_node_set(const struct part *part, struct node_figures *figures,
                               enum option option, bool times, double value,
                               struct hypar_error *err);
-/* The options that `peak` sets, always as a factor: every peak, and the rate of element-wise
- * arithmetic. */
-enum { N_PEAK_OPTIONS = 6 };
+/* The options that `peak` sets, always as a factor: every peak, the rate of element-wise
+ * arithmetic, and the power, so that kernels at the limit are slower by this factor, too. */
+enum { N_PEAK_OPTIONS = 10 };
 extern const enum option hp_peak_options[N_PEAK_OPTIONS];
 /* The parts, with a separate part for each run of equal nodes. */
 enum hypar_status hp_parts_expand(struct arena *arena, const struct part *parts, int n,

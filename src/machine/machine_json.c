@@ -137,6 +137,8 @@ static struct hypar_device_type unknown_type(const char *name)
 {
     struct hypar_device_type type = *hp_device_type_find(MACHINE_ASSUMED_DEVICE);
     type.device.name = name;
+    hp_device_unmeasured(&type.device);
+    type.link_efficiency = type.nic_efficiency = 0;
     type.source = NULL;
     type.device.fp64_op_per_s = type.device.fp32_op_per_s = type.device.tf32_op_per_s = NAN;
     type.device.fp16_op_per_s = type.device.bf16_op_per_s = NAN;

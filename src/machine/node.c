@@ -9,8 +9,10 @@
 #include "base/number.h"
 #include "base/sort.h"
 
-const enum option hp_peak_options[N_PEAK_OPTIONS] = { OPTION_FP64, OPTION_FP32, OPTION_TF32,
-                                                      OPTION_FP16, OPTION_BF16, OPTION_VECTOR };
+const enum option hp_peak_options[N_PEAK_OPTIONS] = {
+    OPTION_FP64, OPTION_FP32,   OPTION_TF32, OPTION_FP16, OPTION_BF16,
+    OPTION_FP8,  OPTION_VECTOR, OPTION_IDLE, OPTION_BUSY, OPTION_POWER_LIMIT,
+};
 
 const struct part *hp_part_of(const struct hypar_machine *machine, int device)
 {

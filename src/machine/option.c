@@ -21,6 +21,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "fp16_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
     [OPTION_TF32] = { { "tf32", "156TFLOP/s", "peak of 32-bit arithmetic by matrix units" },
         "tf32_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_FP8] = { { "fp8", "1979TFLOP/s", "peak of 8-bit arithmetic by matrix units (0: none)" },
+        "fp8_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 0, 1e24, false },
     [OPTION_EFFICIENCY] = { { "efficiency", "0.5", "share of the peak that large products reach" },
         "efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 1e-6, 1, false },
     [OPTION_MEMORY] = { { "memory", "80GB", "memory of a device" },
@@ -43,6 +45,22 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "dram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
     [OPTION_IDLE] = { { "idle-power", "75W", "that a device takes all the time, computing or waiting, besides (0: not counted)" },
         "idle_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_POWER_LIMIT] = { { "power-limit", "700W", "that kernels which need more power must keep to (0: none)" },
+        "power_limit_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_BUSY] = { { "busy-power", "280W", "that running kernels take, whatever they do (0: idle-power)" },
+        "busy_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_FP64_ENERGY] = { { "fp64-energy", "8pJ", "of an operation of products, all told (0: such that large ones reach the limit)" },
+        "fp64_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_FP32_ENERGY] = { { "fp32-energy", "8pJ", "the same in 32 bits" },
+        "fp32_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_TF32_ENERGY] = { { "tf32-energy", "2pJ", "the same in tf32" },
+        "tf32_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_BF16_ENERGY] = { { "bf16-energy", "0.8pJ", "the same in 16 bits" },
+        "bf16_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_FP8_ENERGY] = { { "fp8-energy", "0.4pJ", "the same in 8 bits" },
+        "fp8_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_VECTOR_ENERGY] = { { "vector-energy", "50pJ", "of an operation outside products (0: as in 32 bits)" },
+        "vector_op_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
     [OPTION_REDUCTION_LENGTH] = { { "reduction-length", "100", "of products: summed over so many, they run at half that share" },
         "reduction_length", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_OUTPUT_LENGTH] = { { "output-length", "50", "likewise for results of so many rows or columns" },
@@ -63,6 +81,20 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "window_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_SCATTER] = { { "scatter-efficiency", "0.02", "of kernels that add into rows which are looked up (0: 1)" },
         "scatter_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_COLUMN_SUMS] = { { "column-sums", "1450", "of reductions along samples: with so many sums they stream at half the rate (0: at all of it)" },
+        "column_sums", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_ATTENTION] = { { "attention-efficiency", "1", "share of dense products' rate of fused attention, forward (0: as products)" },
+        "attention_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_ATTENTION_BACKWARD] = { { "attention-backward", "0.8", "the same of the backward half" },
+        "attention_backward", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_ATTENTION_WIDTH] = { { "attention-width", "64", "heads of this width reach half that share" },
+        "attention_width", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_ATTENTION_KEYS] = { { "attention-keys", "200", "that each query costs besides those it sees" },
+        "attention_keys", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_ATTENTION_CAUSAL] = { { "attention-causal", "1.2", "times what is seen, if attention is causal (0: 1)" },
+        "attention_causal", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 16, false },
+    [OPTION_FLASH2] = { { "flash2-share", "0.6", "share of FlashAttention 2 in the best kernel's rate (0: 1)" },
+        "flash2_share", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
     [OPTION_KERNEL] = { { "kernel-time", "2us", "that every kernel takes besides" },
         "kernel_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COLUMN_TIME] = { { "column-time", "5us", "that kernels which reduce along samples take besides" },
@@ -81,6 +113,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "comm_latency_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COPY] = { { "copy-bandwidth", "2TB/s", "of a device's own copies of what a comm moves (0: not counted)" },
         "copy_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 0, 1e18, false },
+    [OPTION_JITTER] = { { "jitter", "3%", "devices differ by so much in speed; the slowest of all decides" },
+        "jitter", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
     [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
         "bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_SIMPLE, 1, 1e18, false },
     [OPTION_INTRA] = { { "intra", "450GB/s", "cluster: of each device into its node's switch" },
@@ -105,6 +139,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "sharp", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
     [OPTION_NCCL] = { { "nccl", "on", "cluster: collectives by NCCL's algorithms alone" },
         "nccl", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_RAILS] = { { "rails", "on", "cluster: card i of every node is at its device i, on switch i" },
+        "rails", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, 1, true },
+    [OPTION_LEAF] = { { "leaf", "16", "cluster: nodes of a leaf switch (0: one switch for all nodes)" },
+        "leaf", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 0, MACHINE_MAX_DEVICES, true },
+    [OPTION_OVERSUBSCRIPTION] = { { "oversubscription", "2", "cluster: the bandwidth into a leaf switch over that above it" },
+        "oversubscription", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1, 1e6, false },
     [OPTION_ENERGY] = { { "energy", "8pJ", "of each bit on each link" },
         "energy_j_per_bit", HYPAR_UNIT_JOULES, SCOPE_LINK, 0, 1, false },
 };
@@ -150,6 +190,7 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_FP64] = FIGURE(fp64_op_per_s),
     [OPTION_FP32] = FIGURE(fp32_op_per_s),
     [OPTION_TF32] = FIGURE(tf32_op_per_s),
+    [OPTION_FP8] = FIGURE(fp8_op_per_s),
     [OPTION_FP16] = FIGURE(fp16_op_per_s),
     [OPTION_BF16] = FIGURE(bf16_op_per_s),
     [OPTION_EFFICIENCY] = FIGURE(efficiency),
@@ -162,6 +203,14 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_SRAM] = FIGURE(sram_access_j),
     [OPTION_DRAM] = FIGURE(dram_access_j),
     [OPTION_IDLE] = FIGURE(idle_w),
+    [OPTION_POWER_LIMIT] = FIGURE(power_limit_w),
+    [OPTION_BUSY] = FIGURE(busy_w),
+    [OPTION_FP64_ENERGY] = FIGURE(fp64_op_j),
+    [OPTION_FP32_ENERGY] = FIGURE(fp32_op_j),
+    [OPTION_TF32_ENERGY] = FIGURE(tf32_op_j),
+    [OPTION_BF16_ENERGY] = FIGURE(bf16_op_j),
+    [OPTION_FP8_ENERGY] = FIGURE(fp8_op_j),
+    [OPTION_VECTOR_ENERGY] = FIGURE(vector_op_j),
     [OPTION_REDUCTION_LENGTH] = FIGURE(kernels.reduction_length),
     [OPTION_OUTPUT_LENGTH] = FIGURE(kernels.output_length),
     [OPTION_UNALIGNED] = FIGURE(kernels.unaligned_efficiency),
@@ -172,6 +221,13 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_COMPILED_COLUMN] = FIGURE(kernels.compiled_column_efficiency),
     [OPTION_WINDOW] = FIGURE(kernels.window_efficiency),
     [OPTION_SCATTER] = FIGURE(kernels.scatter_efficiency),
+    [OPTION_COLUMN_SUMS] = FIGURE(kernels.column_sums),
+    [OPTION_ATTENTION] = FIGURE(kernels.attention_efficiency),
+    [OPTION_ATTENTION_BACKWARD] = FIGURE(kernels.attention_backward),
+    [OPTION_ATTENTION_WIDTH] = FIGURE(kernels.attention_width),
+    [OPTION_ATTENTION_KEYS] = FIGURE(kernels.attention_keys),
+    [OPTION_ATTENTION_CAUSAL] = FIGURE(kernels.attention_causal),
+    [OPTION_FLASH2] = FIGURE(kernels.flash2_share),
     [OPTION_KERNEL] = FIGURE(kernels.kernel_s),
     [OPTION_COLUMN_TIME] = FIGURE(kernels.column_s),
     [OPTION_REDUCTION_TIME] = FIGURE(kernels.reduction_s),
@@ -181,6 +237,7 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_COMPILED_LAUNCH] = FIGURE(kernels.compiled_launch_s),
     [OPTION_COMM_LATENCY] = FIGURE(kernels.comm_latency_s),
     [OPTION_COPY] = FIGURE(kernels.copy_bytes_per_s),
+    [OPTION_JITTER] = FIGURE(kernels.jitter),
 };
 #undef FIGURE
 /* clang-format on */
@@ -192,11 +249,13 @@ static double *device_figure(struct hypar_device *device, enum option option)
     return at ? (void *)((char *)device + at - 1) : NULL;
 }
 
-/* As vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
+/* Rails need a card for each device. Else as vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
  * node. */
 static double default_nics(const struct part *part)
 {
     int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;
+    if (part->value[OPTION_RAILS] > 0)
+        return per_node;
     return share > 0 ? (per_node + share - 1) / share : 1;
 }
 
@@ -249,8 +308,6 @@ double hp_option_default(const struct part *part, enum option option)
                    : or_from_fp32(part, *figure, 1);
     case OPTION_MEMORY:
         return device.memory_bytes > 0 ? (double)device.memory_bytes : NAN;
-    case OPTION_USABLE: /* all of another memory */
-        return isnan(part->value[OPTION_MEMORY]) ? *figure : 0;
     case OPTION_BANDWIDTH:
         return type->link_bytes_per_s;
     case OPTION_INTRA:
@@ -272,7 +329,11 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_NVLS:
     case OPTION_SHARP:
     case OPTION_NCCL:
+    case OPTION_RAILS:
+    case OPTION_LEAF:
         return 0;
+    case OPTION_OVERSUBSCRIPTION:
+        return 1;
     case OPTION_ENERGY:
         return type->energy_j_per_bit;
     default:
@@ -292,6 +353,11 @@ bool hp_option_read(enum option option, const char *text, double *value)
     bool on = strcmp(text, "on") == 0;
     if (hp_is_switch(&hp_machine_options[option]) && (on || strcmp(text, "off") == 0)) {
         *value = on;
+        return true;
+    }
+    size_t n = hp_number_read(text, value);
+    if (n > 0 && strcmp(text + n, "%") == 0 && unit == HYPAR_UNIT_COUNT) {
+        *value /= 100;
         return true;
     }
     return !hypar_lacks_unit(text, unit) && hypar_parse_quantity(text, unit, value);
@@ -328,6 +394,12 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
         if (part->row ? part->left_out >> o & 1 : !part->known)
             part->assumed |= UINT64_C(1) << o;
     }
+    double limit_w = part->value[OPTION_POWER_LIMIT],
+           least_w = fmax(part->value[OPTION_IDLE], part->value[OPTION_BUSY]);
+    if (limit_w > 0 && limit_w <= least_w)
+        return hp_fail(err, HYPAR_INVALID,
+                       "power-limit is %g, expected more than %g, idle-power and busy-power",
+                       limit_w, least_w);
     return HYPAR_OK;
 }
 
@@ -340,9 +412,10 @@ double hp_device_get(const struct hypar_device *device, enum option option)
 
 void hp_device_set(struct hypar_device *device, enum option option, double value)
 {
-    if (option == OPTION_MEMORY)
+    if (option == OPTION_MEMORY) {
+        device->usable_bytes = value == (double)device->memory_bytes ? device->usable_bytes : 0;
         device->memory_bytes = (int64_t)value;
-    else
+    } else
         *device_figure(device, option) = value;
 }
 
@@ -353,6 +426,9 @@ struct hypar_device hp_part_device(const struct part *part)
     for (int o = 0; o < OPTION_COUNT; o++)
         if (device_figure(&device, (enum option)o))
             *device_figure(&device, (enum option)o) = part->value[o];
+    const struct hypar_device *type = &part->type.device;
+    if (device.memory_bytes != type->memory_bytes && device.usable_bytes == type->usable_bytes)
+        device.usable_bytes = 0; /* all of another memory */
     return device;
 }
 

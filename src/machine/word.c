@@ -379,13 +379,15 @@ static const char *peak_factor_text(struct arena *arena, const struct part *run,
     for (int i = 0; i < N_PEAK_OPTIONS; i++) {
         enum option o = hp_peak_options[i];
         double factor;
+        if (run->value[o] == 0 && whole->value[o] == 0)
+            continue;
         if (!text)
             text = factor_text(arena, run->value[o], whole->value[o]);
         if (!text || hp_number_read(text, &factor) == 0 ||
             factor * whole->value[o] != run->value[o])
             return NULL;
     }
-    return strcmp(text, "1x") == 0 ? NULL : text;
+    return !text || strcmp(text, "1x") == 0 ? NULL : text;
 }
 
 static bool is_peak(int option)

@@ -78,6 +78,7 @@ static struct hypar_framework_memory usual_memory(const struct hypar_device *dev
     if (!runs_framework(device, how))
         return nothing;
     struct hypar_framework_memory m = *how->framework;
+    m.context_bytes += device->context_bytes;
     m.workspaces = m.workspaces > 0 ? m.workspaces : 2;
     m.communicator_bytes = m.communicator_bytes > 0 ? m.communicator_bytes : 550e6;
     m.fragmentation = m.fragmentation > 0 ? m.fragmentation : 0.04;
@@ -162,7 +163,8 @@ static double filled(double tensors, const struct hypar_device *device,
 
 static struct line line_of(const struct hypar_device *device, const struct memory_how *how)
 {
-    static const double ENOUGH = 1 << 30; /* bytes, so that the factor is not rounded */
+    static const double ENOUGH =
+        (double)((int64_t)1 << 50); /* bytes: whole ones matter little */
     struct line line = { .fixed = filled(0, device, how) };
     line.factor = (filled(ENOUGH, device, how) - line.fixed) / ENOUGH;
     return line;

@@ -35,7 +35,7 @@
     TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->device->workspace_bytes) \
     TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
     TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
-    TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes + at->device->context_bytes) \
+    TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes) \
     TERM(framework, "framework", DEVICE, ALWAYS, "other", at->how.framework_bytes)
 /* clang-format on */
 

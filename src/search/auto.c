@@ -436,6 +436,44 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
+/* How wide the interval of a simulated step is, as a factor. */
+static double width(const struct tried *t, int i)
+{
+    struct hypar_interval interval = t->found[i]->simulated.step.interval;
+    return interval.high_s / interval.low_s;
+}
+
+/* Is plan `i` as fast as `best` but for rounding, predicted as surely or more so, and does its
+ * fullest device keep clearly more memory? */
+static bool is_safer(const struct tried *t, int i, int best)
+{
+    static const double CLEARLY = 0.01;
+    return i != best && fits(t, i) && WORTH * merit(t, i) <= merit(t, best) &&
+           width(t, i) <= width(t, best) &&
+           t->verdict[i].memory.part <= t->verdict[best].memory.part - CLEARLY;
+}
+
+/* The safer of two equals, and why; else `best`. */
+static int safest(const struct tried *t, int best)
+{
+    int chosen = best;
+    if (best < 0 || !fits(t, best) || !t->simulated || t->problem->lesser ||
+        t->problem->options->objective != HYPAR_TIME)
+        return best;
+    for (int i = 0; i < t->n; i++)
+        if (is_safer(t, i, chosen) && WORTH * merit(t, i) <= merit(t, best))
+            chosen = i;
+    if (chosen != best)
+        t->found[chosen]->info.safer =
+            hp_arena_printf(&t->found[chosen]->arena,
+                            "as fast as the plan of %s, and its fullest device needs %.0f %% "
+                            "of its memory, not "
+                            "%.0f %%",
+                            t->found[best]->info.planner, 100 * t->verdict[chosen].memory.part,
+                            100 * t->verdict[best].memory.part);
+    return chosen;
+}
+
 /* There is no plan: report the memory that is needed, and the memory that there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
@@ -576,7 +614,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     else if (random)
         refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
     ask_lessers(&t, best_of_others, &best);
-    best = show_or_drop(&t, best);
+    best = show_or_drop(&t, safest(&t, best));
     if (best >= 0)
         list_others(&t, best, t.found[best]);
     drop_others(&t, best);

@@ -45,7 +45,8 @@ static void find_kinds(struct bounding *b)
             k++;
         if (k == b->n_kinds) {
             struct kind kind = { .at = { device, b->problem->settings.precision,
-                                         hp_framework(b->problem), NULL } };
+                                         hp_framework(b->problem), NULL,
+                                         HYPAR_ATTENTION_FUSED } };
             kind.kernels = hp_runs_kernels(&kind.at);
             kind.weight = hp_dense_op_per_s(kind.at.device, kind.at.precision);
             b->kind = GROW(&b->arena, struct kind, b->kind, b->n_kinds, &capacity);

@@ -145,8 +145,9 @@ struct kernel_run {
     int body;
     int *place; /* hp_place_index() */
     int n_places;
-    struct kernel *kernel; /* by task */
-    double *seconds;       /* by task, without the last kernel */
+    struct kernel *kernel;      /* by task */
+    double *seconds;            /* by task, without the last kernel */
+    struct work_energy *energy; /* likewise */
 };
 
 /* Those of these operands that the kernel touches for the first time. */
@@ -171,6 +172,16 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
     return fresh;
 }
 
+static void add_kernel(struct kernel_run *run, int task, const struct kernel *kernel,
+                       const struct kernel_place *at)
+{
+    struct work_energy e = hp_kernel_energy(kernel, at->device);
+    double seconds = hp_kernel_seconds(kernel, at);
+    run->seconds[task] += seconds;
+    run->energy[task].arithmetic_j += e.arithmetic_j + seconds * hp_running_w(at->device);
+    run->energy[task].dram_j += e.dram_j;
+}
+
 static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel_run *run)
 {
     for (int part = 0; part < l->n_parts; part++) {
@@ -178,7 +189,7 @@ static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel
             continue;
         struct kernel_place at = hp_kernel_place(s->costs, l->device[part]);
         struct kernel *kernel = &run->kernel[l->rank[part]];
-        run->seconds[l->rank[part]] += hp_kernel_seconds(kernel, &at);
+        add_kernel(run, l->rank[part], kernel, &at);
         *kernel = (struct kernel){ 0 };
     }
     run->n_places = 0;
@@ -205,7 +216,7 @@ static void add_to_errors(struct timing *s, const struct op_pass *what,
             run->kernel[l->rank[part]].bytes += sum.bytes;
         sum.bytes *= 3;
         if (apart)
-            run->seconds[l->rank[part]] += hp_kernel_seconds(&sum, &at);
+            add_kernel(run, l->rank[part], &sum, &at);
     }
 }
 
@@ -226,15 +237,16 @@ static void add_pass(struct timing *s, const struct op_pass *what, const struct 
             hp_kernel_add(&run->kernel[l->rank[part]], of[part], class, values, grads);
 }
 
-void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
+/* Walk through the kernels of a group, in the arena's scratch memory. */
+static struct kernel_run run_kernels(struct timing *s, int b, int group)
 {
     struct arena *scratch = &s->costs->scratch;
-    struct arena_mark mark = hp_arena_mark(scratch);
     const struct training_graph *k = &s->lowering->training;
     const struct op_parts *first = hp_pass_parts(s->blocks, b, group);
     struct kernel_run run = { .body = b,
                               .kernel = NEW(scratch, struct kernel, first->n_parts),
-                              .seconds = NEW(scratch, double, first->n_parts) };
+                              .seconds = NEW(scratch, double, first->n_parts),
+                              .energy = NEW(scratch, struct work_energy, first->n_parts) };
     int n_places = 0;
     find_once(s);
     for (int i = group; i >= 0; i = s->blocks->next[b][i])
@@ -252,10 +264,34 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
         add_to_errors(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
     }
     end_kernel(s, first, &run);
+    return run;
+}
+
+void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
+{
+    struct arena_mark mark = hp_arena_mark(&s->costs->scratch);
+    const struct op_parts *first = hp_pass_parts(s->blocks, b, group);
+    struct kernel_run run = run_kernels(s, b, group);
     for (int part = 0; part < first->n_parts; part++)
         if (!first->empty[part] && s->costs->runs_kernels[first->device[part]])
-            task[first->rank[part]].duration = hp_ticks(run.seconds[first->rank[part]]);
-    hp_arena_release(scratch, mark);
+            task[first->rank[part]].duration = hp_busy_ticks(
+                s->costs, first->device[part], run.seconds[first->rank[part]]);
+    hp_arena_release(&s->costs->scratch, mark);
+}
+
+struct work_energy hp_kernels_energy(struct timing *s, int b, int group)
+{
+    struct arena_mark mark = hp_arena_mark(&s->costs->scratch);
+    const struct op_parts *first = hp_pass_parts(s->blocks, b, group);
+    struct kernel_run run = run_kernels(s, b, group);
+    struct work_energy sum = { 0 };
+    for (int part = 0; part < first->n_parts; part++)
+        if (!first->empty[part] && hp_energy_by_kernel(s->costs, first->device[part])) {
+            sum.arithmetic_j += run.energy[first->rank[part]].arithmetic_j;
+            sum.dram_j += run.energy[first->rank[part]].dram_j;
+        }
+    hp_arena_release(&s->costs->scratch, mark);
+    return sum;
 }
 
 static int kernels_of_group(const struct timing *s, int b, int group)

@@ -310,8 +310,8 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->summary.comm_bytes = totals.comm_bytes;
     sim->summary.link_bytes = totals.link_bytes;
     sim->summary.energy = totals.energy;
+    hp_finish_energy(&sim->summary.energy, sim->program->plan->machine, sim->summary.step_s);
     sim->summary.interval = interval_of(sim);
-    sim->summary.energy.idle_j = hp_idle_w(sim->program->plan->machine) * sim->summary.step_s;
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);
 }

@@ -1,6 +1,8 @@
 /* Bytes and joules of a step, summed over all tasks. */
 #include "sim/step_totals.h"
 
+#include "machine/machine.h"
+
 struct adding {
     struct timing *timing;
     struct step_totals *sum;
@@ -14,7 +16,8 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
     sum->dram_j += times * e->dram_j;
 }
 
-/* The energy of a pass: every part; a part that equals the part before takes as much. */
+/* The energy of a pass: every part; a part that equals the part before takes as much. Parts
+ * whose energy is counted by kernel are left out. */
 static void add_pass(struct adding *a, int b, int op_pass, double times)
 {
     const struct lowering *s = a->timing->lowering;
@@ -29,7 +32,7 @@ static void add_pass(struct adding *a, int b, int op_pass, double times)
         const struct range *range = l->range + part * l->nest->n_axes;
         const struct hypar_device *device =
             hypar_machine_device(s->plan->machine, l->device[part]);
-        if (l->empty[part])
+        if (l->empty[part] || hp_energy_by_kernel(a->timing->costs, l->device[part]))
             continue;
         if (device != device_before ||
             !hp_same_work(range, before, l->nest->n_axes, positional)) {
@@ -108,8 +111,13 @@ struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *
     struct adding a = { timing, &sum, link };
     for (int b = 0; b < s->n_bodies; b++) {
         double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
-        for (int i = 0; i < k->n_op_passes; i++)
+        for (int i = 0; i < k->n_op_passes; i++) {
             add_pass(&a, b, i, times);
+            if (timing->costs->any_kernels && timing->blocks->head[b][i] == i) {
+                struct work_energy e = hp_kernels_energy(timing, b, i);
+                add_energy(&sum.energy, &e, times);
+            }
+        }
         for (int d = 0; d < k->n_exchanges; d++)
             add_comms(&a, b, d, times);
     }
@@ -119,4 +127,22 @@ struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *
             add_updates(&a, d);
     }
     return sum;
+}
+
+void hp_finish_energy(struct hypar_energy *energy, const struct hypar_machine *machine,
+                      double step_s)
+{
+    double room_w = -hp_idle_w(machine);
+    bool limited = true;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        double limit_w = hypar_machine_device(machine, d)->power_limit_w;
+        limited = limited && limit_w > 0;
+        room_w += limit_w;
+    }
+    energy->idle_j = hp_idle_w(machine) * step_s;
+    double sum_j = energy->arithmetic_j + energy->sram_j + energy->dram_j;
+    double share = limited && sum_j > room_w * step_s ? room_w * step_s / sum_j : 1;
+    energy->arithmetic_j *= share;
+    energy->sram_j *= share;
+    energy->dram_j *= share;
 }

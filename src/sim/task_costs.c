@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cost/collective_rounds.h"
+#include "cost/stragglers.h"
 #include "profile/profile.h"
 
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
@@ -23,8 +24,12 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
     a->runs_kernels = NEW(&a->arena, bool, a->n_devices);
+    a->slower = NEW(&a->arena, double, a->n_devices);
     for (int d = 0; d < a->n_devices; d++) {
         struct kernel_place at = hp_kernel_place(a, d);
+        a->slower[d] = d > 0 && at.device == hypar_machine_device(a->machine, d - 1)
+                           ? a->slower[d - 1]
+                           : hp_slowest_of(a->n_devices, at.device->kernels.jitter);
         a->runs_kernels[d] = hp_runs_kernels(&at);
         a->any_kernels |= a->runs_kernels[d];
         a->any_launches |= a->runs_kernels[d] && hp_launch_s(&at) > 0;
@@ -53,12 +58,13 @@ enum waiting_comms hp_waiting_comms(const struct task_costs *a, const struct exc
 
 struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
 {
-    return (struct kernel_place){ hypar_machine_device(a->machine, device),
-                                  a->precision,
-                                  a->settings.framework.kernels,
-                                  a->settings.profile,
-                                  a->settings.framework.launches,
-                                  a->settings.framework.loss == HYPAR_WIDTH_FP32 };
+    return (struct kernel_place){ .device = hypar_machine_device(a->machine, device),
+                                  .precision = a->precision,
+                                  .framework = a->settings.framework.kernels,
+                                  .profile = a->settings.profile,
+                                  .attention = a->settings.framework.attention,
+                                  .launches = a->settings.framework.launches,
+                                  .fp32_loss = a->settings.framework.loss == HYPAR_WIDTH_FP32 };
 }
 
 /* Does part `part` do the same as the part before, on an equal device? Most parts do. */
@@ -72,16 +78,24 @@ static bool as_before(const struct task_costs *a, const struct op_parts *l, int 
            hp_same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
 }
 
+bool hp_energy_by_kernel(const struct task_costs *a, int device)
+{
+    return a->runs_kernels[device] &&
+           hypar_machine_device(a->machine, device)->power_limit_w > 0;
+}
+
 /* The time of a part by itself; within a kernel only a lower bound: its arithmetic. */
 static ticks time_part(struct task_costs *a, int op, int pass, const struct op_parts *l,
                        int part)
 {
     struct kernel_place at = hp_kernel_place(a, l->device[part]);
     if (!a->runs_kernels[l->device[part]])
-        return hp_ticks(hp_pass_seconds(l->nest, pass, l->range + part * l->nest->n_axes,
-                                        hp_present(&a->graph->ops[op]), at.device, at.precision,
-                                        at.profile));
-    ticks sure = hp_ticks(hp_kernel_passes(a, pass, l)[part]->arithmetic_s);
+        return hp_busy_ticks(a, l->device[part],
+                             hp_pass_seconds(l->nest, pass, l->range + part * l->nest->n_axes,
+                                             hp_present(&a->graph->ops[op]), at.device,
+                                             at.precision, at.profile));
+    ticks sure =
+        hp_busy_ticks(a, l->device[part], hp_kernel_passes(a, pass, l)[part]->arithmetic_s);
     return sure > 0 ? sure - 1 : 0; /* rounded down */
 }
 
@@ -146,7 +160,7 @@ static ticks stream_time(const struct task_costs *a, int device, const struct wo
 {
     struct kernel_place at = hp_kernel_place(a, device);
     at.precision = hp_master_precision(a->precision);
-    return hp_ticks(hp_stream_seconds(work, &at));
+    return hp_busy_ticks(a, device, hp_stream_seconds(work, &at));
 }
 
 static double curve(const struct task_costs *a, int device, const char *of, double size)
@@ -162,7 +176,7 @@ ticks hp_update_time(const struct task_costs *a, int device, double elements)
                    hypar_precision_text(a->precision));
     double measured = curve(a, device, of, elements);
     if (measured > 0)
-        return hp_ticks(measured);
+        return hp_busy_ticks(a, device, measured);
     struct work work = hp_update_work(elements, a->precision, a->gradients, a->optimizer);
     return stream_time(a, device, &work);
 }
@@ -173,7 +187,7 @@ ticks hp_squares_time(const struct task_costs *a, int device, double elements)
     hp_squares_word(of, sizeof of, hypar_precision_text(a->precision));
     double measured = curve(a, device, of, elements);
     if (measured > 0)
-        return hp_ticks(measured);
+        return hp_busy_ticks(a, device, measured);
     struct work work = hp_squares_work(elements, a->gradients);
     return stream_time(a, device, &work);
 }

@@ -82,9 +82,16 @@ struct task_costs {
     } * pass_time;               /* by id of the parts */
     int op_parts_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any device */
+    double *slower; /* by device: times as long as usual, as the slowest of all decides */
     bool any_launches;               /* does any host take time to launch them? */
     struct box *held;                /* by device: for copied.c, of the current pattern */
 };
+
+/* Computing for so long, on this device. */
+static inline ticks hp_busy_ticks(const struct task_costs *a, int device, double seconds)
+{
+    return hp_ticks(seconds * a->slower[device]);
+}
 
 /* For plans of the same graph and machine, with the same precisions and optimizer. */
 void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan,
@@ -128,6 +135,10 @@ ticks hp_squares_time(const struct task_costs *costs, int device, double element
 
 /* Where the passes of a device are run. */
 struct kernel_place hp_kernel_place(const struct task_costs *costs, int device);
+
+/* Is the energy of a device that of its kernels, which the power limit bounds, rather than that
+ * of each pass by itself? */
+bool hp_energy_by_kernel(const struct task_costs *costs, int device);
 
 /* The kernel passes of each part, for devices that run kernels. */
 const struct kernel_pass *const *hp_kernel_passes(struct task_costs *costs, int pass,

@@ -71,6 +71,10 @@ void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
  * (kernel_tasks.c). */
 void hp_kernel_tasks(struct timing *timing, int body, int group, struct sim_task *task);
 
+/* The energy of these kernels, on devices where it is counted by kernel
+ * (hp_energy_by_kernel()). */
+struct work_energy hp_kernels_energy(struct timing *timing, int body, int group);
+
 /* Does it matter to these kernels whether an exchange is aligned? */
 bool hp_may_pass_on(const struct timing *timing, int exchange);
 

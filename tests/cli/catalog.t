@@ -206,11 +206,11 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > device      efficiency links      each latency network card for       energy/bit
 > v100               0.5     6   25 GB/s    1 us    12.5 GB/s a node          8 pJ
 > h100             0.906    18   25 GB/s  2.5 us      50 GB/s 1 device        8 pJ
-> h100                   0.82      0.94     33.5 us  3.35 TB/s
+> h100                   0.96      0.94     33.5 us  3.35 TB/s
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways;
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1
@@ -238,11 +238,12 @@ $ hypar machines ring:1
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: idle-power, reduction-length, output-length,
-> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
-> column-efficiency, compiled-column-efficiency, window-efficiency,
-> scatter-efficiency, kernel-time, reduction-time, column-time, summed-time,
-> vector-rate, eager-launch, compiled-launch, comm-latency, copy-bandwidth
+> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
+> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
+> product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
@@ -267,11 +268,12 @@ $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device"
 > multiply-energy~      3.7 pJ  energy of a 32-bit multiplication
 > sram-energy~            5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy           200 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: idle-power, reduction-length, output-length,
-> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
-> column-efficiency, compiled-column-efficiency, window-efficiency,
-> scatter-efficiency, kernel-time, reduction-time, column-time, summed-time,
-> vector-rate, eager-launch, compiled-launch, comm-latency, copy-bandwidth
+> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
+> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
+> product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth, jitter
 > ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
 >     "source": "its data sheet",
@@ -289,11 +291,20 @@ $ hypar machines cluster:1x2
 > links
 > intra              150 GB/s  cluster: of each device into its node's switch
 > inter             12.5 GB/s  cluster: of each network card of a node
+> rails                     0  cluster: card i of every node is at its device i,
+>                              on switch i
 > nics                      1  cluster: network cards of a node
 > intra-efficiency          1  cluster: the same of links inside a node
 > inter-efficiency          1  cluster: the same of network cards
 > latency                1 us  of each link
 > inter-latency          2 us  cluster: of each link between nodes
+> nvls                      0  cluster: switches inside a node sum for all-reduces
+> sharp                     0  cluster: so do switches between nodes
+> nccl                      0  cluster: collectives by NCCL's algorithms alone
+> leaf                      0  cluster: nodes of a leaf switch (0: one switch for
+>                              all nodes)
+> oversubscription          1  cluster: the bandwidth into a leaf switch over that
+>                              above it
 > energy                 8 pJ  of each bit on each link
 >
 > v100
@@ -309,11 +320,12 @@ $ hypar machines cluster:1x2
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: idle-power, reduction-length, output-length,
-> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
-> column-efficiency, compiled-column-efficiency, window-efficiency,
-> scatter-efficiency, kernel-time, reduction-time, column-time, summed-time,
-> vector-rate, eager-launch, compiled-launch, comm-latency, copy-bandwidth
+> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
+> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
+> product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed

@@ -37,11 +37,20 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > links
 > intra             15.8 GB/s  cluster: of each device into its node's switch
 > inter             6.25 GB/s  cluster: of each network card of a node
+> rails                     0  cluster: card i of every node is at its device i,
+>                              on switch i
 > nics                      1  cluster: network cards of a node
 > intra-efficiency          1  cluster: the same of links inside a node
 > inter-efficiency          1  cluster: the same of network cards
 > latency             4.98 us  of each link
 > inter-latency          4 us  cluster: of each link between nodes
+> nvls                      0  cluster: switches inside a node sum for all-reduces
+> sharp                     0  cluster: so do switches between nodes
+> nccl                      0  cluster: collectives by NCCL's algorithms alone
+> leaf                      0  cluster: nodes of a leaf switch (0: one switch for
+>                              all nodes)
+> oversubscription          1  cluster: the bandwidth into a leaf switch over that
+>                              above it
 > energy                10 pJ  of each bit on each link
 >
 > mine
@@ -52,6 +61,10 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > tf32              8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
 > efficiency                0.5  share of the peak that large products reach
 > memory                  16 GB  memory of a device
+> usable-memory         15.6 GB  of this, as the driver tells programs (0: all)
+> context-memory         450 MB  that the driver's context and loaded kernels take
+>                                (0: no framework runs here)
+> workspace-memory      8.52 MB  that products work in, for each handle and stream
 > memory-bandwidth     320 GB/s  between a device and its memory
 > add-energy             0.9 pJ  energy of a 32-bit addition
 > multiply-energy        3.7 pJ  energy of a 32-bit multiplication
@@ -62,7 +75,7 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
 > column-efficiency, compiled-column-efficiency, window-efficiency,
 > scatter-efficiency, kernel-time, reduction-time, column-time, summed-time,
-> vector-rate, eager-launch, compiled-launch, copy-bandwidth
+> vector-rate, eager-launch, compiled-launch, copy-bandwidth, jitter
 > From: measured: all-reduce.csv, 13 rows, median error 1.58 %; begun from t4
 $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us
@@ -101,25 +114,25 @@ What makes the figures doubtful is told: collectives of several nodes alone, uni
 $ printf 'collective,devices,bytes,us,machine\nall_reduce,16,1048576,150.4,cluster:2x8\nall_reduce,16,4194304,222.3,cluster:2x8\nall_reduce,16,16777216,522.3,cluster:2x8\nall_reduce,16,67108864,1722,cluster:2x8\nall_reduce,16,268435456,6317,cluster:2x8\n' > $TMP/nodes.csv; hypar fit $TMP/nodes.csv --device h100 -o $TMP/nodes.json
 > hypar: note: all collectives are of several nodes, which do not tell links
 >        inside a node from those between them: give a table of one node, too
-> measured: nodes.csv, 5 rows, median error 1.48 %; begun from h100
+> measured: nodes.csv, 5 rows, median error 1.01 %; begun from h100
 >
-> constant          before   after     +-  rows
-> intra_efficiency    0.82   0.194  2.7 %     5
-> latency_s         2.5 us  4.8 us  8.9 %     3
-> as before, for want of rows that decide: comm_latency_s, copy_bytes_per_s,
-> link_efficiency, inter_efficiency, inter_latency_s
+> constant           before    after     +-  rows
+> comm_latency_s    33.5 us  63.8 us  2.4 %     3
+> intra_efficiency     0.96    0.187  0.9 %     5
+> as before, for want of rows that decide: copy_bytes_per_s, link_efficiency,
+> inter_efficiency, latency_s, inter_latency_s
 >
 > error of    rows  before  worst  after   mean   95 %  worst
-> all            5  56.4 %  2.82x  1.5 %  2.3 %  6.3 %  1.07x
-> all-reduce     5  56.4 %  2.82x  1.5 %  2.3 %  6.3 %  1.07x
+> all            5  58.6 %  4.27x  1.0 %  0.8 %  1.1 %  1.01x
+> all-reduce     5  58.6 %  4.27x  1.0 %  0.8 %  1.1 %  1.01x
 >
 > no row is more than 2 times off
 $ printf 'collective,devices,bytes,us\nall_reduce,8,1048576,60.4\nall_reduce,8,4194304,80.1\nall_reduce,8,16777216,152.3\nall_reduce,8,67108864,412.1\nall_reduce,8,268435456,1317\n' > $TMP/node.csv; hypar fit $TMP/node.csv $TMP/nodes.csv --device h100 | sed -n '/^constant/,/^as/p'
 > constant           before    after      +-  rows
-> comm_latency_s    33.5 us  19.2 us  16.3 %     4
-> intra_efficiency     0.82    0.971   2.9 %     8
-> inter_efficiency     0.94    0.132   2.4 %     5
-> latency_s          2.5 us  5.32 us   7.2 %     7
+> comm_latency_s    33.5 us  22.6 us  20.9 %     4
+> intra_efficiency     0.96     0.96   4.1 %     6
+> inter_efficiency     0.94    0.116   3.3 %     5
+> latency_s          2.5 us  4.73 us  12.2 %     7
 > as before, for want of rows that decide: copy_bytes_per_s, link_efficiency,
 $ sed 's/us$/seconds/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv --device h100 -o $TMP/wrong.json --json | sed -n '/doubts/,/]/p'
 > hypar: note: half of the rows are off by 100 % or more, whatever figures 'h100'
@@ -128,8 +141,10 @@ $ sed 's/us$/seconds/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv 
 >     "half of the rows are off by 100 % or more, whatever figures 'h100' has: are bytes and units what they are taken for?"
 >   ],
 $ sed 's/us$/ms/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv --device h100 -o $TMP/wrong.json
+> hypar: note: these rows hardly tell copy_bytes_per_s from intra_efficiency: they
+>        feel both in one proportion, so that one may stand for the other
 > hypar: note: comm_latency_s is 33 ms, 986 times what it was, copy_bytes_per_s is
->        851 MB/s, 0.000254 times what it was, intra_efficiency is 0.0017, 0.00208
+>        851 MB/s, 0.000254 times what it was, intra_efficiency is 0.0017, 0.00178
 >        times what it was, latency_s is 3.47 ms, 1.39e+03 times what it was: are
 >        bytes and units what they are taken for?
 > measured: wrong.csv, 5 rows, median error 0.0425 %; begun from h100
@@ -137,13 +152,13 @@ $ sed 's/us$/ms/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv --dev
 > constant             before     after      +-  rows
 > comm_latency_s      33.5 us     33 ms   7.2 %     3
 > copy_bytes_per_s  3.35 TB/s  851 MB/s  18.8 %     4
-> intra_efficiency       0.82    0.0017  18.9 %     4
+> intra_efficiency       0.96    0.0017  18.9 %     4
 > latency_s            2.5 us   3.47 ms   9.3 %     4
 > as before, for want of rows that decide: link_efficiency, inter_efficiency,
 > inter_latency_s
 >
-> error of    rows  before      worst  after   mean   95 %  worst
-> all            5  99.9 %  1.05e+03x  0.0 %  1.3 %  6.4 %  1.07x
-> all-reduce     5  99.9 %  1.05e+03x  0.0 %  1.3 %  6.4 %  1.07x
+> error of    rows  before     worst  after   mean   95 %  worst
+> all            5  99.9 %  1.1e+03x  0.0 %  1.3 %  6.4 %  1.07x
+> all-reduce     5  99.9 %  1.1e+03x  0.0 %  1.3 %  6.4 %  1.07x
 >
 > no row is more than 2 times off

@@ -15,6 +15,12 @@ static void assert_close(double value, double expected)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
+static void expect_within(const char *what, double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+        fail_msg("%s: %.17g, expected %.17g", what, value, expected);
+}
+
 static struct hypar_graph *graph_of(enum op_kind kind, const char *label)
 {
     for (int i = 0; i < OP_CASE_COUNT; i++)
@@ -46,6 +52,7 @@ static struct hypar_device measured_device(void)
                                                .stream_efficiency = 0.5,
                                                .row_efficiency = 0.25,
                                                .column_efficiency = 0.125,
+                                               .column_sums = 1450,
                                                .scatter_efficiency = 0.0625,
                                                .kernel_s = 1e-6,
                                                .eager_launch_s = 1e-5 } };
@@ -91,8 +98,10 @@ static void nothing_measured_is_the_roofline(void **state)
         hp_whole_ranges(nest, range);
         for (int p = 0; p < nest->n_passes; p++)
             sum_s += hp_pass_seconds(nest, p, range, all_operands, &plain, HYPAR_FP32, NULL);
-        struct kernel_place none = { &device, HYPAR_FP32, HYPAR_KERNELS_NONE, NULL };
-        struct kernel_place unknown = { &plain, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL };
+        struct kernel_place none = { &device, HYPAR_FP32, HYPAR_KERNELS_NONE, NULL,
+                                     HYPAR_ATTENTION_FUSED };
+        struct kernel_place unknown = { &plain, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                                        HYPAR_ATTENTION_FUSED };
         uint32_t passes = all_passes(nest);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &none), sum_s);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &unknown), sum_s);
@@ -112,7 +121,8 @@ static void products_run_at_the_rate_of_their_shape(void **state)
     struct kernel_pass pass = { .bytes = bytes };
     double share = 0.8 / (1 + 10. / 9 + 3 * (1. / 6 + 1. / 7));
     hp_whole_ranges(last_nest(graph), range);
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
     assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (2e12 * share));
     at.precision = HYPAR_BF16;
@@ -134,7 +144,8 @@ static void a_kernel_touches_a_tensor_once(void **state)
     struct range range[MAX_AXES];
     hp_whole_ranges(last_nest(graph), range);
     for (int f = 0; f < 2; f++) {
-        struct kernel_place at = { &device, HYPAR_FP32, (enum hypar_kernel_mode)f, NULL };
+        struct kernel_place at = { &device, HYPAR_FP32, (enum hypar_kernel_mode)f, NULL,
+                                   HYPAR_ATTENTION_FUSED };
         assert_close(hp_op_seconds(last_nest(graph), 3, range, all_operands, &at),
                      1e-6 + 4. * (2 * 84 + 2 * 12 + 2 * 7) / (1e9 * 0.25));
     }
@@ -148,7 +159,8 @@ static void columns_go_by_elements(void **state)
 {
     (void)state;
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     struct range range[MAX_AXES];
     struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
     hp_whole_ranges(last_nest(graph), range);
@@ -174,7 +186,8 @@ static void vectors_have_a_rate(void **state)
         double operations[2];
     } cases[] = { { OP_GELU, { 8, 12 } }, { OP_DROPOUT, { 11, 3 } } };
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL };
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     device.kernels.vector_op_per_s = 1e6;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph = graph_of(cases[i].kind, "n c");
@@ -202,7 +215,8 @@ static void losses_are_two_kernels(void **state)
     double bytes = 4. * (2 * (double)hp_box_elements(&box) + 1);
     for (int f = 0; f < 2; f++) {
         enum hypar_kernel_mode framework = f ? HYPAR_KERNELS_EAGER : HYPAR_KERNELS_COMPILED;
-        struct kernel_place at = { &device, HYPAR_FP32, framework, NULL };
+        struct kernel_place at = { &device, HYPAR_FP32, framework, NULL,
+                                   HYPAR_ATTENTION_FUSED };
         assert_close(hp_op_seconds(nest, 1, range, all_operands, &at),
                      (1 + f) * (1e-6 + bytes / (1e9 * 0.25)));
     }
@@ -235,7 +249,7 @@ static void classes_follow_from_what_is_reduced(void **state)
 }
 
 /* Of causal attention's scores each part computes what its queries see, counted one by one, and
- * 192 keys more for each as far as there are so many. */
+ * 192 keys more for each. */
 static void causal_attention_computes_what_is_seen(void **state)
 {
     (void)state;
@@ -251,8 +265,10 @@ static void causal_attention_computes_what_is_seen(void **state)
     struct hypar_graph *graph = op_case_build(&long_case);
     const struct nest *nest = last_nest(graph);
     struct hypar_device device = measured_device();
-    device.kernels.reduction_length = device.kernels.output_length = 0;
-    struct kernel_place at = { &device, HYPAR_FP64, HYPAR_KERNELS_EAGER, NULL };
+    device.kernels.attention_efficiency = 1;
+    device.kernels.attention_keys = 192;
+    struct kernel_place at = { &device, HYPAR_FP64, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
     int q = hp_nest_axis(nest, 'q'), s = hp_nest_axis(nest, 's');
     double bytes[MAX_OPERANDS];
     struct kernel_pass pass = { .bytes = bytes };
@@ -268,12 +284,111 @@ static void causal_attention_computes_what_is_seen(void **state)
         for (int64_t i = range[q].lo; i < range[q].hi; i++)
             for (int64_t j = range[s].lo; j < range[s].hi; j++)
                 seen += j <= i;
-        double queries = 100 * (to - from + 1), keys = 100 * (last - first + 1);
-        double computed = seen > 0 ? queries * fmin(keys, seen / queries + 192) : 0;
+        double queries = 100 * (to - from + 1);
+        double computed = seen > 0 ? seen + queries * 192 : 0;
         hp_kernel_pass(nest, 1, range, &at, &pass); /* y: 2 samples of 2 heads of 4 */
         if (fabs(pass.arithmetic_s - 2 * computed * 2 * 2 * 4 / (1e12 * 0.8)) > 1e-18)
             fail_msg("queries %d to %d, keys %d to %d", from, to, first, last);
     }
+    hypar_graph_free(graph);
+}
+
+static struct hypar_graph *attention_of(int64_t tokens, int64_t width, bool causal)
+{
+    const struct case_input x = { CASE_ACT, { 3, { 2, tokens, 2 * width } } };
+    const struct op_case made = {
+        OP_ATTENTION,
+        "made",
+        { x, x, x },
+        3,
+        ATTRS({ ATTR_HEADS, 1, V(2) }, { ATTR_CAUSAL, 1, V(causal) }),
+        0,
+    };
+    return op_case_build(&made);
+}
+
+/* 2 samples of 2 heads: products of 2 x tokens^2 x width in the forward half, 5 in the backward
+ * half, at the share of their half, of heads of this width, and of the generation; queries see
+ * keys, of which causal ones count 1.5, and cost 16 more. */
+static void attention_has_a_rate_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t tokens, width;
+        bool causal;
+        enum hypar_attention kernel;
+        double forward, backward; /* shares of generation and half */
+    } cases[] = {
+        { 64, 8, false, HYPAR_ATTENTION_FUSED, 1.25, 0.5 },
+        { 64, 32, false, HYPAR_ATTENTION_FLASH3, 1.25, 0.5 },
+        { 128, 8, true, HYPAR_ATTENTION_FLASH2, 0.75, 0.3 },
+        { 128, 8, true, HYPAR_ATTENTION_FLASH1, 0.375, 0.15 },
+    };
+    struct hypar_device device = measured_device();
+    device.kernels.attention_efficiency = 1.25;
+    device.kernels.attention_backward = 0.5;
+    device.kernels.attention_width = 24;
+    device.kernels.attention_keys = 16;
+    device.kernels.attention_causal = 1.5;
+    device.kernels.flash2_share = 0.6;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *graph =
+            attention_of(cases[i].tokens, cases[i].width, cases[i].causal);
+        const struct nest *nest = last_nest(graph);
+        struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                                   cases[i].kernel };
+        double bytes[MAX_OPERANDS], half_s[2] = { 0, 0 }, t = (double)cases[i].tokens,
+                                    d = (double)cases[i].width;
+        struct kernel_pass pass = { .bytes = bytes };
+        struct range range[MAX_AXES];
+        hp_whole_ranges(nest, range);
+        for (int p = 0; p < nest->n_passes; p++) {
+            double other_s = nest->pass[p].other / (2e12 * 0.8);
+            hp_kernel_pass(nest, p, range, &at, &pass);
+            if (nest->pass[p].n_products)
+                half_s[nest->pass[p].backward] += pass.arithmetic_s - other_s;
+        }
+        double keys = (cases[i].causal ? 1.5 * (t + 1) / 2 : t) + 16;
+        double product_s = 2. * 2 * 2 * t * keys * d * (1 + 24 / d) / (2e12 * 0.8);
+        expect_within("forward", half_s[0], 2 * product_s / cases[i].forward);
+        expect_within("backward", half_s[1], 5 * product_s / cases[i].backward);
+        hypar_graph_free(graph);
+    }
+}
+
+/* 6 x 9 x 7 multiply-adds of 5 pJ an operation, and 4 bytes of each of 6 x 9 + 9 x 7 + 7 + 6 x
+ * 7 elements of 8 pJ: at a limit 10 W above what is taken idle, or without one. */
+static void a_kernel_keeps_to_the_power_limit(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    const struct nest *nest = last_nest(graph);
+    struct hypar_device device = measured_device();
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_KERNELS_EAGER, NULL,
+                               HYPAR_ATTENTION_FUSED };
+    struct range range[MAX_AXES];
+    hp_whole_ranges(nest, range);
+    double free_s = hp_op_seconds(nest, 1, range, all_operands, &at);
+    device.fp32_op_j = 5;
+    device.vector_op_j = 3;
+    device.dram_access_j = 32;
+    device.idle_w = 4;
+    double joules = 2. * 6 * 9 * 7 * 5 + nest->pass[0].other * 3 +
+                    4. * (6 * 9 + 9 * 7 + 7 + 6 * 7) * 8,
+           before = INFINITY;
+    assert_close(hp_op_seconds(nest, 1, range, all_operands, &at), free_s); /* no limit */
+    for (double limit_w = 5; limit_w < 1e12; limit_w *= 3) {
+        device.power_limit_w = limit_w;
+        double seconds = hp_op_seconds(nest, 1, range, all_operands, &at);
+        expect_within("at the limit", seconds, fmax(free_s, joules / (limit_w - 4)));
+        assert_true(seconds <= before);
+        before = seconds;
+    }
+    device.power_limit_w = 14; /* an energy that is not known: large products reach the limit */
+    device.fp32_op_j = device.vector_op_j = device.dram_access_j = 0;
+    struct work work = { .macs = 8e11 }; /* a second at 0.8 of the peak */
+    assert_close(hp_work_energy(&work, &device, HYPAR_FP32).arithmetic_j, 10);
+    assert_close(hp_work_energy(&work, &device, HYPAR_BF16).arithmetic_j, 2.5);
     hypar_graph_free(graph);
 }
 
@@ -289,6 +404,8 @@ int main(void)
         cmocka_unit_test(losses_are_two_kernels),
         cmocka_unit_test(classes_follow_from_what_is_reduced),
         cmocka_unit_test(causal_attention_computes_what_is_seen),
+        cmocka_unit_test(attention_has_a_rate_of_its_own),
+        cmocka_unit_test(a_kernel_keeps_to_the_power_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

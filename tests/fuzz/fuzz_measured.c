@@ -1,4 +1,5 @@
 /* Any text: a table of measurements, each row of which can be predicted, or one line. */
+#include "fit/benchmark_output.h"
 #include "fit/predict.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     require(hypar_machine_read(&machine, "cluster:1x8,device=h200", NULL) == HYPAR_OK);
     enum hypar_status status =
-        hp_csv_read_text(&csv, &measured.arena, (const char *)data, size, "text", &err);
+        hp_measurements_read(&csv, &measured.arena, (const char *)data, size, "text", NULL, &err);
     if (status == HYPAR_OK)
         status = hp_measured_add(&measured, &csv, &how, &err);
     require((status == HYPAR_OK) == !*err.text && !strchr(err.text, '\n'));

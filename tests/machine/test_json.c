@@ -463,7 +463,7 @@ static void bad_json_says_where(void **state)
         { HEAD "\"topology\":\"cluster\",\"shape\":[2,4],\"nics\":5}",
           "m.json: nics: nics is 5, expected a whole number in 1..4" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"device\":\"h10\"}",
-          "m.json: device: unknown device 'h10', did you mean h100, h100-pcie?" },
+          "m.json: device: unknown device 'h10', did you mean h100, h100-pcie, h100-nvl?" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"device\":7}",
           "m.json: device: expected an object, not 7" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"device\":{}}",

@@ -69,6 +69,28 @@ static int cluster_distance(const int *dim, int n_dims, int a, int b)
     return a == b ? 0 : a / per_node == b / per_node ? 2 : 4;
 }
 
+/* A card at each device: straight to the same number, else through the own node first. */
+static int rails_distance(const int *dim, int n_dims, int a, int b)
+{
+    int per_node = dim[n_dims - 1];
+    if (a / per_node == b / per_node)
+        return a == b ? 0 : 2;
+    return a % per_node == b % per_node ? 2 : 4;
+}
+
+/* Four nodes behind each leaf switch: two links more to those of others. */
+static int leaf_distance(const int *dim, int n_dims, int a, int b)
+{
+    int per_leaf = 4 * dim[n_dims - 1];
+    return cluster_distance(dim, n_dims, a, b) + (a / per_leaf == b / per_leaf ? 0 : 2);
+}
+
+static int rails_leaf_distance(const int *dim, int n_dims, int a, int b)
+{
+    int per_leaf = 4 * dim[n_dims - 1];
+    return rails_distance(dim, n_dims, a, b) + (a / per_leaf == b / per_leaf ? 0 : 2);
+}
+
 static const struct {
     const char *word;
     int n_dims, dim[MACHINE_MAX_DIMS];
@@ -99,6 +121,11 @@ static const struct {
     { "cluster:4x8,nics=8", 2, { 4, 8 }, 5, 64, 4, cluster_distance },
     { "cluster:3x5,nics=2", 2, { 3, 5 }, 4, 21, 4, cluster_distance },
     { "cluster:1x8", 2, { 1, 8 }, 1, 8, 2, cluster_distance },
+    { "cluster:4x2,nics=2,rails=on", 2, { 4, 2 }, 6, 16, 4, rails_distance },
+    { "cluster:4x1,rails=on", 2, { 4, 1 }, 5, 8, 2, rails_distance },
+    { "cluster:8x2,leaf=4,oversubscription=2", 2, { 8, 2 }, 11, 26, 6, leaf_distance },
+    { "cluster:4x2,leaf=4,oversubscription=2", 2, { 4, 2 }, 5, 12, 4, leaf_distance },
+    { "cluster:6x2,nics=2,rails=on,leaf=4", 2, { 6, 2 }, 12, 28, 6, rails_leaf_distance },
     { "cluster:2x4+cluster:3x4", 2, { 5, 4 }, 6, 25, 4, cluster_distance },
     { "local:4", 1, { 4 }, 1, 4, 2, cluster_distance },
 };
@@ -194,6 +221,26 @@ static void assert_near(double got, double want)
 {
     if (fabs(got - want) > 1e-9 * fabs(want))
         fail_msg("got %.17g, want %.17g", got, want);
+}
+
+/* The link above a leaf switch is as wide as the cards below it, but for the oversubscription;
+ * groups of several leaves share it. */
+static void leaves_are_oversubscribed(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of(
+        "cluster:8x2,nics=2,inter=10GB/s,inter-efficiency=1,intra=1TB/s,leaf=4,oversubscription=2");
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    assert_near(hypar_machine_link(machine, 16 + 16).bytes_per_s, 4 * 2 * 10e9 / 2);
+    int n = machine->topology->levels(machine, level);
+    assert_int_equal(n, 4);
+    assert_near(level[0].bytes_per_s, 4 * 2 * 10e9 / 2); /* four nodes, to the other leaf */
+    assert_near(level[1].bytes_per_s, 2 * 2 * 10e9);     /* two nodes, inside a leaf */
+    hypar_machine_free(machine);
+    machine = machine_of(
+        "cluster:8x2,nics=2,inter=10GB/s,inter-efficiency=1,rails=on,leaf=4,oversubscription=2");
+    assert_near(hypar_machine_link(machine, 16 + 16).bytes_per_s, 4 * 10e9 / 2);
+    hypar_machine_free(machine);
 }
 
 static void figures_reach_the_links(void **state)
@@ -328,6 +375,7 @@ int main(void)
         cmocka_unit_test(big_machines_cost_nothing),
         cmocka_unit_test(opposite_devices_use_both_directions),
         cmocka_unit_test(figures_reach_the_links),
+        cmocka_unit_test(leaves_are_oversubscribed),
         cmocka_unit_test(levels_are_as_documented),
         cmocka_unit_test(tori_have_disjoint_rings),
     };

@@ -50,6 +50,8 @@ static const struct {
       "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,fp16=4TFLOP/s,"
       "tf32=5TFLOP/s,memory-bandwidth=100GB/s,"
       "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
+    { "ring:8,usable-memory=15GB,context-memory=400MB,workspace-memory=8MB", NULL },
+    { "ring:8,device=h100,memory=80GB", "ring:8,device=h100" },
     { "cluster:32x8,device=h100,node17.peak=0.8x", NULL },
     { "cluster:32x8,node17.peak=0.8x,node17-18.inter=25GB/s",
       "cluster:32x8,node17.peak=0.8x,node17.inter=2x,node18.inter=2x" },
@@ -62,7 +64,17 @@ static const struct {
     { "cluster:4x8,node2.memory=16GB,node1.peak=1x", "cluster:4x8" },
     { "cluster:2x8,device=a100+cluster:2x8,device=h100,node1.fp32=0.7x,node0.idle-power=9W",
       "cluster:2x8,device=a100+cluster:2x8,device=h100,idle-power=9W,node1.fp32=0.7x,"
-      "node1.idle-power=0W" },
+      "node1.idle-power=130W" },
+    { "cluster:4x8,jitter=3%,nics=8,nvls=on,sharp=on,nccl=on,rails=on,leaf=2,"
+      "oversubscription=1.5",
+      "cluster:4x8,jitter=0.03,rails=on,nvls=on,sharp=on,nccl=on,leaf=2,"
+      "oversubscription=1.5" },
+    { "cluster:4x8,nvls=off,leaf=0", "cluster:4x8" },
+    { "ring:4,fp8=2TFLOP/s,power-limit=300W,busy-power=90W,fp64-energy=9pJ,fp32-energy=8pJ,"
+      "tf32-energy=2pJ,bf16-energy=1pJ,fp8-energy=0.5pJ,vector-energy=20pJ,column-sums=1450,"
+      "attention-efficiency=1.25,attention-backward=1,attention-width=64,attention-keys=200,"
+      "attention-causal=1.5,flash2-share=0.6",
+      NULL },
     { "local:1", NULL },
     { "local:2,memory=1GB,bandwidth=3GB/s", NULL },
 };
@@ -181,8 +193,13 @@ static void every_device_is_usable_and_says_its_source(void **state)
         assert_true(d->tf32_op_per_s >= d->fp32_op_per_s);
         assert_true(d->efficiency > 0 && d->efficiency <= 1);
         assert_true(d->memory_bytes >= 1000000000 && d->memory_bytes_per_s > 1e9);
-        assert_true(d->add_j > 0 && d->multiply_j > 0 && d->sram_access_j > 0);
-        assert_true(d->dram_access_j > d->sram_access_j);
+        if (d->power_limit_w > 0) { /* kernels that were measured, or are like such */
+            assert_true(d->power_limit_w > fmax(d->busy_w, d->idle_w) && d->busy_w > 0);
+            assert_true(d->kernels.kernel_s > 0 && d->kernels.attention_efficiency > 0);
+        } else {
+            assert_true(d->add_j > 0 && d->multiply_j > 0 && d->sram_access_j > 0);
+            assert_true(d->dram_access_j > d->sram_access_j);
+        }
         assert_true(type->ports > 0 && type->link_bytes_per_s > 0 && type->nic_bytes_per_s > 0);
         assert_true(type->latency_s >= 0 && type->energy_j_per_bit > 0);
         assert_true(strlen(type->summary) > 10 && strlen(type->source) > 20);
@@ -241,7 +258,8 @@ static void slow_nodes_are_parts(void **state)
         "node7.nics=2");
     struct hypar_machine *parts = machine_of(
         "cluster:5x4,device=h100+cluster:1x4,device=h100,fp32=33.5T,fp64=33.5T,tf32=247.25T,"
-        "fp16=494.5T,bf16=494.5T,vector-rate=2.75T,memory=40GB,inter=1GB/s+"
+        "fp16=494.5T,bf16=494.5T,fp8=989.5T,vector-rate=2.75T,power-limit=350W,"
+        "busy-power=150.5W,idle-power=65W,memory=40GB,inter=1GB/s+"
         "cluster:1x4,device=h100+cluster:1x4,device=h100,nics=2");
     struct hypar_level a[HYPAR_MAX_LEVELS], b[HYPAR_MAX_LEVELS];
     assert_false(hypar_machine_is_uniform(slow));
@@ -344,9 +362,9 @@ static const struct {
                                "you mean rtx-4090?" },
     { "ring:4,device=quantum",
       "machine 'ring:4,device=quantum': unknown device 'quantum', expected one of "
-      "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, "
-      "a40, a6000, l4, l40s, a100, a100-40gb, h100, h100-pcie, h200, gh200, b200, "
-      "gb200, mi250x, mi300x, mi325x, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, cpu-core" },
+      "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, a10g, "
+      "a40, a6000, l4, l40s, a100, a100-40gb, h100, h100-pcie, h100-nvl, h200, gh200, b200, "
+      "gb200, mi250x, mi300x, mi325x, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, trainium2, cpu-core" },
     { "ring:4,device=v100,device=v100",
       "machine 'ring:4,device=v100,device=v100': device is given twice" },
     { "ring:4,latency=1us,latency=1us",

@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "graph/graph.h"
+#include "plan/memory_terms.h"
 #include "plan/schedules.h"
 #include "search/estimate/estimate.h"
 #include "search/estimate/needs.h"
@@ -235,7 +236,8 @@ static void estimates_are_near(void **state)
                 hypar_simulate(&sim, d.plan, NULL, &err))
                 fail_msg("%s: %s", d.what, err.text);
             struct hypar_sim_summary s = hypar_sim_summary(sim);
-            double bytes = s.peak_memory_bytes;
+            struct hypar_memory fullest = hypar_sim_device(sim, s.fullest_device).memory;
+            double bytes = hp_tensor_bytes(&fullest);
             double time_off = e.step_s / s.step_s - 1, off = e.memory.about.need / bytes - 1;
             if (fabs(time_off) > time_near || fabs(off) > memory_near)
                 print_message("time %+.1f %%, memory %+.1f %%: %s\n", 100 * time_off, 100 * off,

@@ -110,7 +110,7 @@ static struct reduced_step reduced_of(const char *name, const struct hypar_plan 
     if (hp_simulate_reduced(&problem, plan, NULL, &step, &err))
         fail_msg("%s: %s", name, err.text);
     assert_int_equal(step.memory.device, whole->fullest_device);
-    expect_near("memory", step.memory.need, whole->peak_memory_bytes, 0);
+    expect_near("memory", step.fullest.peak, whole->peak_memory_bytes, 0);
     expect_near("sent", step.totals.comm_bytes, whole->comm_bytes, 0);
     expect_near("on links", step.totals.link_bytes, whole->link_bytes, 0);
     expect_near("energy", hypar_energy_total_j(&step.totals.energy),

@@ -163,7 +163,7 @@ static void expanded_messages_are_its_own(void **state)
     (void)state;
     struct words words;
     list_words(&words);
-    struct setting s = data_parallel("lenet5", 32, "cluster:2x4");
+    struct setting s = data_parallel("lenet5", 32, "cluster:2x4,nvls=on,sharp=on");
     for (int w = 0; w < words.n; w++) {
         struct hypar_sim_options how = { .all_reduce = words.word[w] };
         struct hypar_sim_summary one = summary_of(s.plan, &how);

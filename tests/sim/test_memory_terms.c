@@ -61,10 +61,10 @@ static void closed_forms(void **state)
         const char *word;
         double groups, workspace, context, usable; /* 0: no framework runs there */
     } rows[] = {
-        { "full:2,device=h100", 1, 33554432, 550e6, floor(79.10 * 1073741824.) },
-        { "full:1,device=a100", 0, 8519680, 450e6, floor(79.15 * 1073741824.) },
+        { "full:2,device=h100", 1, 33554432, 550e6, 84932978278. },
+        { "full:1,device=a100", 0, 8519680, 450e6, 84986665369. },
         { "full:4,device=a100,workspace-memory=1MB,context-memory=2MB", 1, 1e6, 2e6,
-          floor(79.15 * 1073741824.) },
+          84986665369. },
         { "full:2,device=a100,memory=40GB", 1, 8519680, 450e6, 40e9 },
         { "full:2,device=v100", 0, 0, 0, 16e9 },
         { "full:2,device=eyeriss-hmc", 0, 0, 0, 8e9 },

@@ -372,8 +372,8 @@ static bool at_once(const struct held *a, const struct held *b)
     return b && a->queue == b->queue && a->from == b->from && a->to == b->to;
 }
 
-/* Tasks of one class hold a queue one after another. A sum may wait for other traffic too: here,
- * it starts no earlier than it is ready (test_links.c has the rule). */
+/* Tasks of one class hold a queue one after another. A sum may wait for other traffic too:
+ * here, it starts no earlier than it is ready (test_links.c has the rule). */
 static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
 {
     bool slots = hp_has_order(o->program->lowering);

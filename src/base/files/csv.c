@@ -10,7 +10,7 @@
 #include "base/files/file.h"
 #include "base/utf8.h"
 
-static const size_t max_file_bytes = (size_t)1 << 26;
+
 
 struct reading {
     struct csv *csv;
@@ -145,7 +145,7 @@ enum hypar_status hp_csv_read_text(struct csv *out, struct arena *arena, const c
 {
     struct reading r = { .csv = out, .arena = arena, .err = err };
     *out = (struct csv){ .name = hp_arena_strdup(arena, name) };
-    if (length > max_file_bytes)
+    if (length > CSV_MAX_BYTES)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s: larger than 64 MiB", name);
     for (size_t at = mark_bytes(text, length); at < length;) {
         const char *end = memchr(text + at, '\n', length - at);
@@ -172,7 +172,7 @@ enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const c
 {
     const char *text;
     size_t length;
-    TRY(hp_file_read(arena, path, max_file_bytes, &text, &length, err));
+    TRY(hp_file_read(arena, path, CSV_MAX_BYTES, &text, &length, err));
     return hp_csv_read_text(out, arena, text, length,
                             strcmp(path, "-") == 0 ? "standard input" : path, err);
 }

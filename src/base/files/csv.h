@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { CSV_MAX_COLUMNS = 64, CSV_MAX_ROWS = 1 << 20 };
+enum { CSV_MAX_COLUMNS = 64, CSV_MAX_ROWS = 1 << 20, CSV_MAX_BYTES = 1 << 26 };
 
 struct csv_row {
     int line; /* in the file, from 1 */

@@ -26,6 +26,9 @@ static bool one_card_per_node(const struct hypar_machine *m, int per_node)
 /* Devices of a node: those that device 0 reaches without leaving the node. */
 static int devices_per_node(const struct hypar_machine *m)
 {
+    int node = hp_machine_node_size(m);
+    if (node > 0)
+        return node;
     int n = hypar_machine_device_count(m), longest = hypar_machine_longest_route(m), i = 1;
     while (i < n && hypar_machine_route(m, 0, i, NULL, 0) < longest)
         i++;
@@ -47,7 +50,8 @@ static enum topology_kind kind_of(const struct hypar_machine *m)
         if (!hypar_machine_is_uniform(m))
             return TOPOLOGY_ROUTED;
         /* On a large machine the cards of a node count as one of their total width. */
-        return one_card_per_node(m, devices_per_node(m)) ||
+        return (one_card_per_node(m, devices_per_node(m)) &&
+                hypar_machine_longest_route(m) <= 4) ||
                        hypar_machine_device_count(m) > most_devices[TOPOLOGY_ROUTED]
                    ? TOPOLOGY_TREE
                    : TOPOLOGY_ROUTED;

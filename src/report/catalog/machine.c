@@ -208,6 +208,19 @@ static const struct hypar_device_type *type_named(const char *name)
     return NULL;
 }
 
+/* How far predictions with a row of the table were off. */
+static void calibration(FILE *to, struct arena *arena, const struct hypar_device_type *type)
+{
+    const struct hypar_calibration *c = type ? &type->calibration : NULL;
+    if (!c || c->rows == 0)
+        fputs("Not calibrated: expect +-50 %.\n", to);
+    else
+        hp_put_line(
+            to, "Calibrated on %d rows (%s): measured steps were %.1f %% %s, spread %.1f %%.",
+            c->rows, hp_shown(arena, c->on), 100 * fabs(expm1(c->bias)),
+            c->bias < 0 ? "shorter" : "longer", 100 * expm1(c->spread));
+}
+
 /* Every figure of a device that can be set, and its source. */
 static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
@@ -242,6 +255,7 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
     const char *source = run->source ? run->source : type ? type->source : NULL;
     if (source)
         hp_put_line(to, "From: %s", hp_shown(arena, source));
+    calibration(to, arena, type);
 }
 
 /* Each kind of device once, up to a limit. Nodes with their own figures have a separate

@@ -22,7 +22,8 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
             INT("micro_batches", schedule.micro_batches));
         if (fullest) {
             PUT(&w, NUMBER("peak_memory_bytes", fullest->peak),
-                NUMBER("fits_probability", hypar_memory_probability(fullest)),
+                ONLY_IF(fullest->error_spread > 0,
+                        NUMBER("fits_probability", hypar_memory_probability(fullest))),
                 RECORD("memory", hp_memory_columns, fullest));
         } else {
             hp_json_put_null(&w, "peak_memory_bytes");

@@ -125,6 +125,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
+        ONLY_IF(info.safer, TEXT("safer", info.safer)),
         ONLY_IF(info.left_out, TEXT("refused", refusals_text(&arena, &info))));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
@@ -435,6 +436,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
                           : verdict(&arena, found));
     if (info.n_others)
         others_text(to, &arena, &info);
+    if (info.safer)
+        hp_put_line(to, "The safer of two: %s.", info.safer);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
     if (info.n_left_out)

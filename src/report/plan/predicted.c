@@ -136,8 +136,8 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
         ONLY_IF(!closed, RECORD("memory", hp_memory_columns, fullest)),
         ONLY_IF(!closed, FLAG("fits", step.fits)),
-        ONLY_IF(fullest,
-                NUMBER("fits_probability", fullest ? hypar_memory_probability(fullest) : 0)));
+        ONLY_IF(fullest && fullest->error_spread > 0,
+                NUMBER("fits_probability", hypar_memory_probability(fullest))));
     if (s)
         hp_put_profile(w, &step);
     hp_json_end_object(w);

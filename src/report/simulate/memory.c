@@ -226,7 +226,8 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
             struct json_writer w = { .file = to };
             hp_json_begin_object(&w, NULL, false);
             PUT(&w, FLAG("fits", fullest.peak <= fullest.limit),
-                NUMBER("fits_probability", hypar_memory_probability(&fullest)),
+                ONLY_IF(fullest.error_spread > 0,
+                        NUMBER("fits_probability", hypar_memory_probability(&fullest))),
                 INT("fullest_device", most), NUMBER("peak_memory_bytes", fullest.peak));
             device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory,
                         n);

@@ -2,6 +2,7 @@
 #include <hypar/report.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "base/sort.h"
 #include "report/table.h"
@@ -83,6 +84,7 @@ static const struct column row_columns[] = {
     { "predicted", "after_s", AS_SECONDS, AT(struct measured_row, of.after_s) },
     { NULL, "held_out_s", AS_SECONDS, AT(struct measured_row, of.held_out_s), IF_POSITIVE },
     { NULL, "outlier", AS_BOOL, AT(struct measured_row, of.outlier) },
+    { NULL, "moves", AS_TEXT, AT(struct measured_row, of.moves), LEFT_OUT },
     { "times", NULL, AS_NUMBER, AT(struct measured_row, times) },
     { 0 },
 };
@@ -184,6 +186,38 @@ static void print_far(FILE *to, struct arena *arena, const struct hypar_fit *fit
         fprintf(to, "and %d more (--json has all)\n", n - MAX_LISTED);
 }
 
+static const struct column step_columns[] = {
+    { "step", NULL, AS_TEXT, AT(struct measured_row, place) },
+    { "measured", NULL, AS_SECONDS, AT(struct measured_row, of.measured_s) },
+    { "predicted", NULL, AS_SECONDS, AT(struct measured_row, of.after_s) },
+    { "held out", NULL, AS_SECONDS, AT(struct measured_row, of.held_out_s), IF_POSITIVE },
+    { "moves", NULL, AS_TEXT, AT(struct measured_row, of.moves), LEFT_OUT },
+    { 0 },
+};
+
+/* Steps one by one, with the figure that each decides most. */
+static void print_steps(FILE *to, struct arena *arena, const struct hypar_fit *fit)
+{
+    struct table_writer table = { .column = step_columns, .to = to, .most = MAX_LISTED };
+    struct hypar_fit_row row;
+    int n = 0;
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++) {
+        if (strcmp(row.kind, "step") != 0)
+            continue;
+        if (n++ == 0)
+            hp_table_begin(&table, NULL);
+        hp_table_row(&table, &(struct measured_row){
+                                 row,
+                                 hp_arena_printf(arena, "%s:%d", hp_shown(arena, row.file),
+                                                 row.line),
+                                 0 });
+    }
+    if (n == 0)
+        return;
+    hp_table_end(&table);
+    fputc('\n', to);
+}
+
 static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
     struct json_writer w = { .file = to };
@@ -226,6 +260,7 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     fputc('\n', to);
     error_rows(&(struct table_writer){ .to = to }, fit);
     fputc('\n', to);
+    print_steps(to, &arena, fit);
     print_far(to, &arena, fit);
     for (int i = 0; hypar_fit_row(fit, i, &row); i++)
         outliers += row.outlier;

@@ -207,7 +207,7 @@ static enum hypar_status simulate_lowered(struct reducing *r, const struct probl
     r->out->totals = hp_step_totals(r->timing, NULL);
     hp_count_kernels(r->timing, &launch_s);
     r->out->step_s = fmax(r->out->step_s, launch_s);
-    r->out->totals.energy.idle_j = hp_idle_w(r->plan->machine) * r->out->step_s;
+    hp_finish_energy(&r->out->totals.energy, r->plan->machine, r->out->step_s);
     return HYPAR_OK;
 }
 

@@ -286,9 +286,6 @@ struct stage_estimate hp_estimate_states(struct hybrid *h, const struct stage *s
     return best;
 }
 
-/* Limit of devices for a submesh of the whole machine: a larger one takes too long. */
-enum { LARGEST_SUBMESH = 256 };
-
 /* The largest number of parts of a fixed operator of the stage; 0: no operator is fixed. */
 static int most_fixed_parts(const struct hybrid *h, const struct stage *stage)
 {
@@ -312,7 +309,7 @@ static bool may_have_size(const struct hybrid *h, const struct stage *stage, dou
         return replicas == 1 && fixed <= size && size <= HP_SOME;
     if (stage->n_devices % size || replicas > samples || (most && size > most))
         return false;
-    if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
+    if (size == hypar_machine_device_count(h->problem->machine) && size <= HP_SOME &&
         samples >= size)
         return true;
     return size <= LARGE_SUBMESH ||
