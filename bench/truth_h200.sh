@@ -42,7 +42,7 @@ predict() { # MODEL BATCH FRAMEWORK
     case $1 in resnet*) optimizer=momentum ;; *) optimizer=adamw ;; esac
     "$hypar" plan "$1" --batch "$2" --on "full:1,device=$device" --planner dp --precision bf16 --optimizer "$optimizer" \
         -q -o "$TMP/plan.json" 2>/dev/null || return
-    "$hypar" simulate "$TMP/plan.json" --framework "$3" --json -q | sed -n 's/^  "step_s": \([^,]*\),$/\1/p'
+    "$hypar" simulate "$TMP/plan.json" --as "$3" --json -q | sed -n 's/^  "step_s": \([^,]*\),$/\1/p'
 }
 
 steps() {

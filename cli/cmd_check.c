@@ -6,6 +6,7 @@ static const struct argp_option options[] = {
     { "memory", OPT_MEMORY, "BYTES", 0,
       "limit per device, such as 16GB (the plan's, else the device's own)", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "check against MODEL instead of the plan's", 0 },
+    OPT_AS_ROW,
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "check against MACHINE instead of the plan's", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the plan to FILE", 0 },

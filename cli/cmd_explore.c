@@ -49,8 +49,7 @@ static const struct argp_option options[] = {
     OPT_RECOMPUTE_ROW,
     OPT_SHARD_ROW,
     OPT_ALL_REDUCE_ROW,
-    { "framework", OPT_FRAMEWORK, "HOW", 0,
-      "plans: kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },
+    OPT_AS_ROW,
     { "budget", OPT_BUDGET, "TIME", 0, "plans: no longer than that, together (5m)", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write every choice or plan to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
@@ -180,7 +179,7 @@ static void free_machines(struct machines *machines)
 
 static const char *option_of_simulation(const struct args *args)
 {
-    return args->framework ? "framework" : args->all_reduce ? "all-reduce" : NULL;
+    return args->as ? "as" : args->all_reduce ? "all-reduce" : NULL;
 }
 
 static enum hypar_status resolve_cost(const struct args *args,

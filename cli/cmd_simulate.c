@@ -238,7 +238,7 @@ static const char *needs_plan(const struct args *args, bool lowered)
            : args->expand_collectives ? "expand-collectives"
            : args->all_reduce         ? "all-reduce"
            : args->no_overlap         ? "no-overlap"
-           : args->framework          ? "framework"
+           : args->as                 ? "as"
            : args->profile            ? "profile"
                                       : NULL;
 }

@@ -22,6 +22,7 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
+    OPT_AS_ROW,
     OPT_DROPOUT_MASKS_ROW,
     OPT_CLIP_ROW,
     OPT_RECOMPUTE_ROW,

@@ -9,9 +9,10 @@
 
 /* Every command, in the order of the help. To add one: its file, a row here, its man page. */
 static const struct command *const commands[] = {
-    &cmd_plan,   &cmd_compare, &cmd_simulate, &cmd_explain,  &cmd_report, &cmd_explore,
-    &cmd_export, &cmd_lower,   &cmd_train,    &cmd_profile,  &cmd_import, &cmd_check,
-    &cmd_fit,    &cmd_models,  &cmd_machines, &cmd_planners, &cmd_ops,    &cmd_completion,
+    &cmd_plan,       &cmd_compare,  &cmd_simulate, &cmd_explain,    &cmd_report,
+    &cmd_explore,    &cmd_export,   &cmd_lower,    &cmd_train,      &cmd_profile,
+    &cmd_import,     &cmd_check,    &cmd_fit,      &cmd_models,     &cmd_machines,
+    &cmd_frameworks, &cmd_planners, &cmd_ops,      &cmd_completion,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -105,11 +106,16 @@ static enum hypar_status run_command(const struct command *command, int argc, ch
     enum hypar_status status = opt_parse(command, argc, argv, &args, err);
     if (status == HYPAR_OK && !args.help)
         status = opt_load_planners(&args, err);
+    if (status == HYPAR_OK && !args.help)
+        status = opt_read_framework(command, &args, err);
     if (status != HYPAR_OK || args.help)
         return status;
     if (!hypar_ranks_launched() && !args.hostfile) /* rank 0 writes, maybe on another host */
         status = opt_try_outputs(&args, err);
-    return status == HYPAR_OK ? command->run(&args, err) : status;
+    if (status == HYPAR_OK)
+        status = command->run(&args, err);
+    hypar_framework_free(args.framework);
+    return status;
 }
 
 static bool is_one_of(const char *word, const char *a, const char *b, const char *c)

@@ -37,7 +37,7 @@ static const struct value {
     double least, most; /* of a COUNT, of a BATCH */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
-    { OPT_FRAMEWORK, "--framework", TEXT, offsetof(struct args, framework), 0, 0 },
+    { OPT_AS, "--as", TEXT, offsetof(struct args, as), 0, 0 },
     { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
@@ -672,7 +672,8 @@ static void note_unused_reading(const struct args *args)
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                              struct hypar_error *err)
 {
-    struct hypar_import_options how = { .batch = args->batch,
+    struct hypar_import_options how = { .framework = args->framework,
+                                        .batch = args->batch,
                                         .batch_dims =
                                             *args->batch_dims ? args->batch_dims : NULL,
                                         .dims = *args->dims ? args->dims : NULL,
@@ -736,6 +737,7 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
                          args->command, path, path);
     struct hypar_plan_read_options how = { .model = model,
                                            .machine = args->machine,
+                                           .framework = args->as ? args->framework : NULL,
                                            .follow_links = args->follow_links,
                                            .reads = opt_reads,
                                            .who = (void *)args };

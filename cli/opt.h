@@ -64,7 +64,7 @@ enum opt_key {
     OPT_USE_FEWER,
     OPT_VERTICAL_SYNC,
     OPT_ALL_REDUCE,
-    OPT_FRAMEWORK,
+    OPT_AS,
     OPT_CHECK_DELTA,
     OPT_EXPAND,
     OPT_FITS,
@@ -143,8 +143,9 @@ struct args {
     double trace_from_s, trace_to_s;
     int64_t trace_bars;
     bool trace_arrows;
-    const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
-    char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
+    const char *attention, *axes, *sync, *all_reduce, *as, *schedule;
+    struct hypar_framework *framework; /* that --as names, else the usual one of --for; NULL */
+    char word[LIST_BYTES];             /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;
     struct text_list {
@@ -185,7 +186,7 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explain, cmd_explore,
     cmd_export, cmd_lower, cmd_fit, cmd_import, cmd_check, cmd_report, cmd_train, cmd_profile,
-    cmd_models, cmd_machines, cmd_planners, cmd_ops, cmd_completion;
+    cmd_models, cmd_machines, cmd_frameworks, cmd_planners, cmd_ops, cmd_completion;
 
 /* Every command, in the order of the help; NULL behind the last. */
 const struct command *opt_command(int i);
@@ -209,6 +210,7 @@ enum hypar_status opt_unknown_word(enum opt_key key, const char *text, struct hy
 
 /* Words of the library's tables, one by one. */
 const char *opt_device_word(int i);
+const char *opt_framework_word(int i);
 const char *opt_model_word(int i);
 const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
@@ -305,6 +307,10 @@ const char *opt_topology_word(int i);
 
 /* How a step is simulated: rows that commands share, of an argp table. */
 /* clang-format off */
+#define OPT_AS_ROW                                                                              \
+    { "as", OPT_AS, "FRAMEWORK", 0,                                                             \
+      "the job is run as fsdp, megatron, nemo, ... or a file says, fsdp,kernels=compiled "      \
+      "('hypar frameworks'; compiled)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
       "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }
@@ -312,8 +318,7 @@ const char *opt_topology_word(int i);
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \
     OPT_ALL_REDUCE_ROW,                                                                         \
-    { "framework", OPT_FRAMEWORK, "HOW", 0,                                                     \
-      "kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },           \
+    OPT_AS_ROW,                                                                                 \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
       "a device that sends or receives does not compute", 0 },                                  \
     { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \
@@ -475,6 +480,10 @@ enum hypar_status opt_catalogue(const struct args *args,
                                                             enum hypar_format format,
                                                             struct hypar_error *err),
                                 struct hypar_error *err);
+
+/* Read what --as names, or --for: args->framework, to be freed. */
+enum hypar_status opt_read_framework(const struct command *command, struct args *args,
+                                     struct hypar_error *err);
 
 /* The form that --json asks for. */
 enum hypar_format opt_format(const struct args *args);

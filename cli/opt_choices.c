@@ -32,6 +32,21 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
     return HYPAR_OK;
 }
 
+static bool is_short(enum hypar_precision precision)
+{
+    return precision == HYPAR_BF16 || precision == HYPAR_FP16;
+}
+
+/* What the framework has where the command line says nothing. */
+static void take_framework(const struct args *args, struct hypar_search_options *how)
+{
+    if (!args->gradient_precision)
+        how->fp32_gradients =
+            is_short(how->precision) && args->framework->gradients == HYPAR_WIDTH_FP32;
+    if (!args->dropout_masks)
+        how->masks = args->framework->keeps_masks ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
+}
+
 /* Precisions, optimizer, masks and the framework's memory. */
 static enum hypar_status choose_numbers(const struct args *args,
                                         struct hypar_search_options *how,
@@ -46,13 +61,13 @@ static enum hypar_status choose_numbers(const struct args *args,
     if (args->precision)
         how->fp32_gradients = false; /* of a plan: of its precision */
     if (args->gradient_precision) {
-        bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
+        bool shorter = is_short(how->precision);
         int gradients = hypar_name_find(HYPAR_NAME_PRECISION, args->gradient_precision);
-        if (gradients != precision && !(is_short && gradients == HYPAR_FP32))
+        if (gradients != precision && !(shorter && gradients == HYPAR_FP32))
             return opt_usage(err, "--gradient-precision: '%s' is not %s%s",
                              args->gradient_precision, hypar_precision_text(how->precision),
-                             is_short ? " or fp32" : ", as the parameters are");
-        how->fp32_gradients = is_short && gradients == HYPAR_FP32;
+                             shorter ? " or fp32" : ", as the parameters are");
+        how->fp32_gradients = shorter && gradients == HYPAR_FP32;
     }
     if (optimizer < 0)
         return opt_unknown_word(OPT_OPTIMIZER, args->optimizer, err);
@@ -60,6 +75,8 @@ static enum hypar_status choose_numbers(const struct args *args,
         return opt_unknown_word(OPT_DROPOUT_MASKS, args->dropout_masks, err);
     how->optimizer = (enum hypar_optimizer)optimizer;
     how->masks = (enum hypar_masks)masks;
+    if (args->framework)
+        take_framework(args, how);
     if (args->framework_bytes > 0)
         how->framework_bytes = args->framework_bytes;
     if (args->memory_margin > 0)
@@ -138,10 +155,8 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
         return opt_usage(err, "--all-reduce: %s", why.text);
     how->framework_given = args->framework != NULL;
-    int framework = named(HYPAR_NAME_KERNELS, args->framework, HYPAR_KERNELS_COMPILED);
-    if (framework < 0)
-        return opt_unknown_word(OPT_FRAMEWORK, args->framework, err);
-    how->framework = (enum hypar_kernel_mode)framework;
+    if (args->framework)
+        how->framework = *args->framework;
     if (!args->profile) {
         opt_word_profile(args, how, profile);
         return HYPAR_OK;
@@ -149,6 +164,24 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     enum hypar_status status = hypar_profile_read(profile, args->profile, err);
     how->profile = *profile;
     return status;
+}
+
+/* Does the command plan for the target that --for names? */
+static bool takes_for(const struct command *command)
+{
+    for (const struct argp_option *o = command->options; o && o->name; o++)
+        if (o->key == OPT_FOR)
+            return true;
+    return false;
+}
+
+enum hypar_status opt_read_framework(const struct command *command, struct args *args,
+                                     struct hypar_error *err)
+{
+    const char *word = args->as;
+    if (!word && args->target && takes_for(command))
+        word = hypar_target_defaults(args->target, NULL).framework;
+    return word ? hypar_framework_read(&args->framework, word, err) : HYPAR_OK;
 }
 
 void opt_take_defaults(const struct args *args, const struct hypar_machine *machine,
@@ -159,7 +192,6 @@ void opt_take_defaults(const struct args *args, const struct hypar_machine *mach
         how->precision = usual.precision;
     if (!args->optimizer)
         how->optimizer = usual.optimizer;
-    bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
-    if (!args->gradient_precision)
-        how->fp32_gradients = is_short && usual.fp32_gradients;
+    if (args->framework)
+        take_framework(args, how);
 }

@@ -27,7 +27,6 @@ LIST(trace_names, "kind", "task")
     {                                                                  \
         return i < (count) ? hypar_##what##_text((enum type)i) : NULL; \
     }
-COUNTED(frameworks, kernel_mode, hypar_kernel_mode, HYPAR_KERNELS_COUNT)
 COUNTED(masks, masks, hypar_masks, HYPAR_MASKS_COUNT)
 COUNTED(optimizers, optimizer, hypar_optimizer, HYPAR_OPTIMIZER_COUNT)
 COUNTED(precisions, precision, hypar_precision, HYPAR_PRECISION_COUNT)
@@ -37,6 +36,12 @@ COUNTED(shards, shard, hypar_shard, HYPAR_SHARD_COUNT)
 static const char *schedules(int i)
 {
     return hypar_schedule_text((enum hypar_schedule_kind)i);
+}
+
+const char *opt_framework_word(int i)
+{
+    const struct hypar_framework *row = hypar_framework_at(i);
+    return row ? row->name : NULL;
 }
 
 const char *opt_device_word(int i)
@@ -77,7 +82,7 @@ static const struct {
     { OPT_DEVICE, opt_device_word },
     { OPT_DROPOUT_MASKS, masks },
     { OPT_FOR, targets },
-    { OPT_FRAMEWORK, frameworks },
+    { OPT_AS, opt_framework_word },
     { OPT_GRADIENT_PRECISION, precisions },
     { OPT_INIT, inits },
     { OPT_KERNELS, kernels },

@@ -27,11 +27,13 @@ HYPAR_API struct hypar_target hypar_target_at(int i);
 HYPAR_API enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,
                                               struct hypar_error *err);
 
-/* The settings of plans for a target that are used unless others are asked for. */
+/* The settings of plans for a target that are used unless others are asked for. `machine` NULL:
+ * of one without units for bf16. Of an unknown target: as without any; its framework is NULL.
+ */
 struct hypar_target_defaults {
     enum hypar_precision precision; /* bf16 on devices with units for it, else fp32 */
     enum hypar_optimizer optimizer; /* adamw on such devices, else sgd */
-    bool fp32_gradients; /* the framework keeps gradients of short parameters in fp32 */
+    const char *framework; /* the row that its runs are predicted as: hypar/framework.h */
 };
 HYPAR_API struct hypar_target_defaults
 hypar_target_defaults(const char *target, const struct hypar_machine *machine);

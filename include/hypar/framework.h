@@ -52,7 +52,8 @@ enum hypar_width {
 enum hypar_traffic {
     HYPAR_TRAFFIC_GRADIENTS, /* sums of parameters' gradients: only updates wait */
     HYPAR_TRAFFIC_GATHERS,   /* of divided parameters: known long before they are read */
-    HYPAR_TRAFFIC_TENSOR,    /* values and errors between the parts of layers */
+    HYPAR_TRAFFIC_TENSOR,    /* sums of values and errors between the parts of layers */
+    HYPAR_TRAFFIC_SEQUENCE,  /* gathers and reduce-scatters of these, and other moves of them */
     HYPAR_TRAFFIC_STAGES,    /* values and errors between stages */
     HYPAR_TRAFFIC_COUNT,
 };
@@ -96,6 +97,8 @@ struct hypar_framework {
     enum hypar_kernel_mode kernels;
     enum hypar_launches launches;
     enum hypar_attention attention;
+    double attention_dropout; /* share of the weights of attention that is dropped where it is
+                                 written out and the model does not say */
     bool keeps_masks; /* of dropouts, a byte for each element, until the backward half */
     /* Precisions: of the gradients of parameters; of parameters that are gathered because they
      * are divided; of the messages that sum gradients; of logits and loss. */
@@ -112,6 +115,19 @@ struct hypar_framework {
 
 /* The names that files and words use: "eager", "unfused"; NULL: no such value. */
 HYPAR_API const char *hypar_kernel_mode_text(enum hypar_kernel_mode kernels);
+
+/* Row `i` of the table, NULL past the last. */
+HYPAR_API const struct hypar_framework *hypar_framework_at(int i);
+
+/* Read a framework from a word, NAME[,MEMBER=VALUE...]: NAME is that of a row or of a file of
+ * this site (hypar_site_files()), or a path that ends in ".json". On success *out is to be
+ * released with hypar_framework_free(). */
+HYPAR_API enum hypar_status hypar_framework_read(struct hypar_framework **out, const char *word,
+                                                 struct hypar_error *err);
+HYPAR_API void hypar_framework_free(struct hypar_framework *framework); /* NULL is allowed */
+
+/* Write it as a file, "hypar-framework/1", with every member. */
+HYPAR_API void hypar_framework_write(const struct hypar_framework *framework, FILE *to);
 
 #ifdef __cplusplus
 }

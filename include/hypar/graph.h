@@ -9,6 +9,7 @@
 #define HYPAR_GRAPH_H
 
 #include <hypar/base.h>
+#include <hypar/framework.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +52,9 @@ struct hypar_import_options {
     /* Parameters that are not trained: patterns of their names, as in the shell
      * ("conv1.*,fc.b"); NULL: none. */
     const char *freeze;
+    /* Attention of models of the zoo is written out, and its weights are dropped, as it says,
+     * where the model's word does not say; may be NULL. */
+    const struct hypar_framework *framework;
     bool follow_links; /* read values of weights even if a link leads out of their folder */
     /* Called with the path of each file before it is read, if given; any status but HYPAR_OK
      * ends reading with this status and the reason in *err, which may be NULL. */

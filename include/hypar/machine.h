@@ -152,8 +152,9 @@ HYPAR_API int hypar_machine_levels(const struct hypar_machine *machine,
  *   $XDG_CONFIG_HOME/hypar/machines (default: ~/.config/hypar/machines)
  *   FOLDER/hypar/machines, for each FOLDER of $XDG_CONFIG_DIRS (default: /etc/xdg)
  *   /etc/hypar/machines
- * and likewise hypar/devices. Names of topologies and of devices of the table go first. */
-enum hypar_site_kind { HYPAR_SITE_MACHINES, HYPAR_SITE_DEVICES };
+ * and likewise hypar/devices and hypar/frameworks ("--as NAME"). Names of topologies, and of
+ * rows of tables, go first. */
+enum hypar_site_kind { HYPAR_SITE_MACHINES, HYPAR_SITE_DEVICES, HYPAR_SITE_FRAMEWORKS };
 
 struct hypar_site_file {
     const char *name, *path;

@@ -147,10 +147,9 @@ struct hypar_layout {
 /* How the step of a plan is simulated (hypar/sim.h); zero: the defaults. */
 struct hypar_simulation {
     char all_reduce[32]; /* the all-reduce algorithm; "": the fastest */
-    double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples */
-    bool no_overlap, half_duplex, one_class, expand_collectives;
-    enum hypar_kernel_mode framework;
+    bool half_duplex, one_class, expand_collectives;
+    struct hypar_framework framework;
 };
 
 /* One pipeline stage; the lists are owned by the plan. */
@@ -192,9 +191,10 @@ struct hypar_plan_search {
 };
 
 struct hypar_plan_read_options {
-    const char *model;   /* replaces the file's; NULL: as the file says */
-    const char *machine; /* likewise */
-    bool follow_links;   /* of the model: as in struct hypar_import_options */
+    const char *model;                       /* replaces the file's; NULL: as the file says */
+    const char *machine;                     /* likewise */
+    const struct hypar_framework *framework; /* likewise */
+    bool follow_links; /* of the model: as in struct hypar_import_options */
     /* As in struct hypar_import_options: called before a file of the plan's model or machine is
      * read. */
     enum hypar_status (*reads)(void *who, const char *path, struct hypar_error *err);

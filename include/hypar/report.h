@@ -58,6 +58,10 @@ HYPAR_API enum hypar_status hypar_report_ops(FILE *to, const char *name,
 HYPAR_API void hypar_report_machine(FILE *to, const struct hypar_machine *machine,
                                     enum hypar_format format);
 
+/* The framework, member by member; NULL: the rows of the table and the files of the site. */
+HYPAR_API void hypar_report_frameworks(FILE *to, const struct hypar_framework *framework,
+                                       enum hypar_format format);
+
 /* One graph: sizes, inputs, outputs and, as text, its layers. DOT: operators, and the tensors
  * between them. */
 HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,

@@ -23,7 +23,8 @@ struct hypar_sim_options {
     struct hypar_lower_options lower;
     bool expand_collectives; /* simulate every message of a collective, not the collective as
                                 one task */
-    bool no_overlap;         /* a device does not compute while it sends or receives (HyPar) */
+    bool no_overlap;  /* a device does not compute while it sends or receives (HyPar), whatever
+                         the framework says */
     bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
     bool one_class; /* links serve sums of parameter gradients in turn with all other traffic */
     /* The all-reduce algorithm: "ring", "two-way-ring", "recursive-doubling",
@@ -31,9 +32,9 @@ struct hypar_sim_options {
      * "auto": the fastest, except servers. A group that cannot use the algorithm (two devices
      * make no tree) uses the fastest. */
     const char *all_reduce;
-    enum hypar_kernel_mode framework;
-    bool framework_given; /* else the plan's */
-    bool timeline;        /* keep every task's times, for hypar_sim_event() */
+    struct hypar_framework framework; /* its texts must outlive the call */
+    bool framework_given;             /* else the plan's */
+    bool timeline;                    /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile
         *profile; /* measured times; may be NULL; must outlive the call */
 };

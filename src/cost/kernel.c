@@ -256,6 +256,14 @@ static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
     return at->framework == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
+/* The precision in which the operands of a pass lie in memory. */
+static enum hypar_precision held_as(const struct nest *nest, const struct kernel_place *at)
+{
+    bool wide = at->fp32_loss && hp_op[nest->kind].flags & ROW_LOSS &&
+                hp_precision_bytes(at->precision) < hp_precision_bytes(HYPAR_FP32);
+    return wide ? HYPAR_FP32 : at->precision;
+}
+
 /* The operations outside products. A random number for each element counts RANDOM_OPERATIONS
  * more (forward only: frameworks keep the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
@@ -330,7 +338,7 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] = nothing ? 0
                                 : (1 + writes_terms(nest, at)) *
-                                      hp_operand_bytes(nest, pass, o, range, at->precision);
+                                      hp_operand_bytes(nest, pass, o, range, held_as(nest, at));
     out->arithmetic_s = nothing ? 0 : other_seconds(role.class, other, at);
     out->arithmetic_s += told_s;
     out->arithmetic_j = nothing ? 0 : arithmetic_j(nest, range, at, seen, other);
@@ -519,7 +527,9 @@ double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 double hp_launch_s(const struct kernel_place *at)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    return at->framework == HYPAR_KERNELS_EAGER ? k->eager_launch_s : k->compiled_launch_s;
+    bool eager = at->launches == HYPAR_LAUNCHES_USUAL ? at->framework == HYPAR_KERNELS_EAGER
+                                                      : at->launches == HYPAR_LAUNCHES_EAGER;
+    return eager ? k->eager_launch_s : k->compiled_launch_s;
 }
 
 /* Are consecutive passes in different tasks in any case? */

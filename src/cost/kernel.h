@@ -53,6 +53,8 @@ struct kernel_place {
     enum hypar_kernel_mode framework;
     const struct hypar_profile *profile; /* may be NULL */
     enum hypar_attention attention;      /* the kernel of fused attention */
+    enum hypar_launches launches;
+    bool fp32_loss; /* losses read and write fp32, if `precision` is shorter */
 };
 
 /* Are the figures of the device's kernels known? */

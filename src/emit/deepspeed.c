@@ -175,6 +175,7 @@ static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
 
 const struct target hp_target_deepspeed = {
     .name = "deepspeed",
+    .framework = "deepspeed",
     .title = "DeepSpeed",
     .summary = "its configuration, JSON",
     .command = "deepspeed [--hostfile HOSTS --num_nodes NODES ]--num_gpus RANKS "

@@ -56,13 +56,12 @@ struct hypar_target_defaults hypar_target_defaults(const char *target,
                                                    const struct hypar_machine *machine)
 {
     const struct target *row;
-    const struct hypar_device *device = hypar_machine_device(machine, 0);
-    bool is_short = device->bf16_op_per_s > device->fp32_op_per_s;
+    const struct hypar_device *device = machine ? hypar_machine_device(machine, 0) : NULL;
+    bool is_short = device && device->bf16_op_per_s > device->fp32_op_per_s;
     if (hp_find_target(&row, target, NULL) != HYPAR_OK)
-        return (struct hypar_target_defaults){ HYPAR_FP32, HYPAR_SGD, false };
+        return (struct hypar_target_defaults){ HYPAR_FP32, HYPAR_SGD, NULL };
     return (struct hypar_target_defaults){ is_short ? HYPAR_BF16 : HYPAR_FP32,
-                                           is_short ? HYPAR_ADAMW : HYPAR_SGD,
-                                           row->fp32_gradients };
+                                           is_short ? HYPAR_ADAMW : HYPAR_SGD, row->framework };
 }
 
 /* The schedules that a target has: "gpipe, 1f1b or interleaved". */

@@ -236,6 +236,7 @@ static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
 
 const struct target hp_target_megatron = {
     .name = "megatron",
+    .framework = "megatron",
     .title = "Megatron-LM",
     .summary = "the flags of its training script",
     .command = "torchrun [--nnodes NODES --rdzv-backend c10d --rdzv-endpoint HOST:29500 "

@@ -18,11 +18,10 @@ struct target {
     /* The command line that runs the file. FILE, RANKS (processes on each node) and NODES are
      * replaced; text in [] is for several nodes only. */
     const char *command;
-    bool eager;          /* it runs operator by operator, and its memory is counted that way */
-    bool fp32_gradients; /* it keeps the gradients of short parameters in fp32 */
-    unsigned schedules;  /* supported schedules (bit: enum hypar_schedule_kind) */
-    unsigned filled;     /* of these, schedules that need at least as many micro-batches as
-                          * stages */
+    const char *framework; /* the row that its runs are predicted as (plan/frameworks.c) */
+    unsigned schedules;    /* supported schedules (bit: enum hypar_schedule_kind) */
+    unsigned filled;       /* of these, schedules that need at least as many micro-batches as
+                            * stages */
     /* Can it run some plan of the graph? Else HYPAR_INFEASIBLE. NULL: it takes any graph. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
     /* As hypar_emit_note(); NULL: no notes. */

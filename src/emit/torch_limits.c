@@ -377,8 +377,7 @@ const struct target hp_target_torch = {
     .command = "torchrun [--nnodes NODES --rdzv-backend c10d --rdzv-endpoint HOST:29500 "
                "]--nproc-per-node RANKS "
                "FILE package.module:function",
-    .eager = true,
-    .fp32_gradients = true,
+    .framework = "fsdp",
     .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_GPIPE |
                  1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
     .filled = 1 << HYPAR_SCHEDULE_1F1B,

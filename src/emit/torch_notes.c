@@ -98,11 +98,11 @@ static bool note_gradients(const struct hypar_plan *plan, char *text, size_t siz
 static bool note_framework(const struct hypar_plan *plan, char *text, size_t size)
 {
     snprintf(text, size,
-             "the script runs operator by operator, the plan counts the memory of framework "
-             "'%s', which may be less: expected --framework eager, or a plan made with --for "
+             "the script runs operator by operator, the plan counts the memory of kernels "
+             "that are '%s', which may be less: expected --as fsdp, or a plan made with --for "
              "torch",
-             hypar_kernel_mode_text(plan->simulation.framework));
-    return plan->simulation.framework != HYPAR_KERNELS_EAGER;
+             hypar_kernel_mode_text(plan->simulation.framework.kernels));
+    return plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER;
 }
 
 /* For devices whose host launches kernels one by one: GPUs; one of them was measured. */
@@ -112,7 +112,7 @@ static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
     snprintf(text, size,
              "measured scripts took 1.4 to 2.8 times the predicted step on an H200: "
              "docs/formats-torch.md");
-    return plan->simulation.framework == HYPAR_KERNELS_EAGER &&
+    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
            device->kernels.eager_launch_s > 0;
 }
 

@@ -160,7 +160,8 @@ static enum hypar_status read_step(const struct reading *r, const struct csv_row
         TRY(options->reads(options->who, path, r->err));
     TRY(hypar_plan_read(&out->plan, path, &how, r->err));
     out->precision = out->plan->precision;
-    enum hypar_status status = read_framework(r, row, out->plan->simulation.framework, out);
+    enum hypar_status status =
+        read_framework(r, row, out->plan->simulation.framework.kernels, out);
     if (status == HYPAR_OK && !has_device(out->plan->machine, r->how->device))
         status =
             hp_fail(r->err, HYPAR_INVALID, "'%.60s' is not for devices '%.40s' of a topology",

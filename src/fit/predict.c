@@ -124,7 +124,7 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
     TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
-    how.framework = row->framework;
+    how.framework.kernels = row->framework;
     how.framework_given = true;
     enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
     if (status == HYPAR_OK)

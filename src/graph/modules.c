@@ -107,6 +107,18 @@ struct modules hp_find_modules(const struct hypar_graph *graph, struct arena *ar
     return m;
 }
 
+int *hp_find_layers(const struct hypar_graph *graph, struct arena *arena)
+{
+    struct modules m = hp_find_modules(graph, arena);
+    int *layer_of = NEW(arena, int, graph->n_ops);
+    for (int op = 0; op < graph->n_ops; op++) {
+        layer_of[op] = graph->n_modules > 0 ? hp_unit_of(&m, op) : -1;
+        for (int i = graph->n_modules > 0 ? -1 : m.of_op[op]; i >= 0; i = m.module[i].parent)
+            layer_of[op] = m.module[i].numbered ? i : layer_of[op];
+    }
+    return layer_of;
+}
+
 int hp_unit_of(const struct modules *m, int op)
 {
     int unit = -1;

@@ -37,6 +37,10 @@ bool hp_is_module(const struct hypar_graph *graph, int op);
  * none. Its parameters are gathered and summed together. */
 int hp_unit_of(const struct modules *modules, int op);
 
+/* The same where nobody tells which modules are called: the outermost module whose name is a
+ * number, by operator; -1: none. */
+int *hp_find_layers(const struct hypar_graph *graph, struct arena *arena);
+
 /* The part of a path behind the last dot. */
 const char *hp_last_part(const char *name);
 

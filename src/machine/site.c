@@ -10,7 +10,9 @@
 #include "base/sort.h"
 
 static const char *const kind_folder[] = {
-    [HYPAR_SITE_MACHINES] = "machines", [HYPAR_SITE_DEVICES] = "devices"
+    [HYPAR_SITE_MACHINES] = "machines",
+    [HYPAR_SITE_DEVICES] = "devices",
+    [HYPAR_SITE_FRAMEWORKS] = "frameworks",
 };
 
 struct hypar_site_files {

@@ -6,6 +6,7 @@
 #include "model/zoo/zoo.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -181,10 +182,24 @@ bool hypar_model_is_path(const char *model)
     return strchr(model, '/') || reader_by_extension(model, hypar_model_path_length(model));
 }
 
+enum { USUAL_BYTES = 64 };
+
+/* The options of models of the zoo that a framework sets; NULL: none. */
+static const char *usual_options(const struct hypar_framework *framework,
+                                 char text[USUAL_BYTES])
+{
+    if (!framework || framework->attention != HYPAR_ATTENTION_UNFUSED)
+        return NULL;
+    snprintf(text, USUAL_BYTES, "attention=unfused,attention_dropout_percent=%ld",
+             lround(100 * framework->attention_dropout));
+    return text;
+}
+
 static enum hypar_status import(struct hypar_graph **out, const char *model,
                                 const struct hypar_import_options *options,
                                 struct hypar_error *err)
 {
+    char usual[USUAL_BYTES];
     int64_t batch = options->batch;
     if (batch < 0 || batch > HP_MAX_BATCH)
         return hp_fail(err, HYPAR_INVALID, "batch is %lld, expected 1 to %lld",
@@ -194,7 +209,7 @@ static enum hypar_status import(struct hypar_graph **out, const char *model,
         return import_word(out, model, model + n, options, err);
     return strcmp(model, "-") == 0 || hypar_model_is_path(model)
                ? import_file(out, model, options, err)
-               : hp_zoo_build(out, model, batch, err);
+               : hp_zoo_build(out, model, batch, usual_options(options->framework, usual), err);
 }
 
 enum hypar_status hypar_import(struct hypar_graph **out, const char *model,

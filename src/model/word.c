@@ -129,6 +129,45 @@ enum hypar_status hp_options_read(const struct family *family, const char *text,
     }
 }
 
+/* What `text` says of the option that `item` names, "name=value" of n characters; NULL:
+ * nothing.
+ */
+static const char *find_option(const char *text, const char *item, size_t n)
+{
+    size_t name = (size_t)((const char *)memchr(item, '=', n) + 1 - item);
+    for (const char *p = text; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+        if (strncmp(p, item, name) == 0)
+            return p;
+    return NULL;
+}
+
+static bool has_option(const struct family *family, const char *item)
+{
+    size_t name = strcspn(item, "=");
+    for (int i = 0; i < family->n_options; i++)
+        if (strlen(family->options[i].name) == name &&
+            memcmp(family->options[i].name, item, name) == 0)
+            return true;
+    return false;
+}
+
+enum hypar_status hp_options_usual(const struct family *family, const char *usual,
+                                   const char *text, int *values, struct hypar_error *err)
+{
+    for (const char *item = usual; item && *item;) {
+        bool given[MAX_OPTIONS] = { false };
+        size_t n = strcspn(item, ",");
+        const char *said = find_option(text, item, n);
+        bool differs = said && (strcspn(said, ",") != n || memcmp(said, item, n) != 0);
+        if (item == usual && (differs || !has_option(family, item)))
+            return HYPAR_OK;
+        if (!said && has_option(family, item))
+            TRY(read_option(family, item, n, values, given, err));
+        item += n + (item[n] == ',');
+    }
+    return HYPAR_OK;
+}
+
 void hp_options_write(const struct family *family, const int *values, char *text, size_t size)
 {
     size_t used = 0;

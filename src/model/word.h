@@ -12,6 +12,11 @@ void hp_options_start(const struct family *family, int *values);
 enum hypar_status hp_options_read(const struct family *family, const char *text, int *values,
                                   struct hypar_error *err);
 
+/* The options of `usual`, as far as the family has them and `text` does not name them: the
+ * first decides, and where `text` has another value for it, the others are left out, too. */
+enum hypar_status hp_options_usual(const struct family *family, const char *usual,
+                                   const char *text, int *values, struct hypar_error *err);
+
 /* The text that gives all these values; one too long for `size` is cut. */
 void hp_options_write(const struct family *family, const int *values, char *text, size_t size);
 

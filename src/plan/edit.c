@@ -74,11 +74,10 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     TRY(check_number("masks", s->masks, HYPAR_MASKS_COUNT, err));
     TRY(check_number("seed", s->seed, HYPAR_MAX_SEED + 1, err));
     TRY(check_number("gather_ahead", s->gather_ahead, HP_MAX_GATHER_AHEAD + 1, err));
-    TRY(check_number("framework", how->framework, HYPAR_KERNELS_COUNT, err));
+    TRY(hp_check_framework(&how->framework, err));
     TRY(check_amount("framework_bytes", s->framework_bytes, err));
     TRY(check_amount("memory_limit_bytes", s->memory_limit_bytes, err));
     TRY(check_amount("clip", s->clip, err));
-    TRY(check_amount("bucket_bytes", how->bucket_bytes, err));
     if (!memchr(how->all_reduce, '\0', sizeof how->all_reduce))
         return hp_fail(err, HYPAR_INFEASIBLE, "all_reduce without an end");
     plan->precision = s->precision;
@@ -91,6 +90,7 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     plan->clip = s->clip;
     plan->gather_ahead = s->gather_ahead;
     plan->simulation = *how;
+    plan->simulation.framework = hp_keep_framework(&plan->arena, &how->framework);
     return HYPAR_OK;
 }
 

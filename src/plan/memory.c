@@ -39,7 +39,7 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
     int each = hp_precision_bytes(plan->precision);
-    bool cast = plan->simulation.framework == HYPAR_KERNELS_EAGER &&
+    bool cast = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
                 each < hp_precision_bytes(hp_master_precision(plan->precision));
     return cast ? 0 : each;
 }

@@ -35,8 +35,8 @@ double hp_tensor_bytes(const struct hypar_memory *memory)
 
 const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how)
 {
-    static const struct hypar_framework_memory bare = { .bare = true }, usual;
-    return how->framework == HYPAR_KERNELS_NONE ? &bare : &usual;
+    static const struct hypar_framework_memory bare = { .bare = true };
+    return how->framework.kernels == HYPAR_KERNELS_NONE ? &bare : &how->framework.memory;
 }
 
 /* A device exchanges with those that have other samples, with those that have other parts of an

@@ -32,6 +32,7 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
     plan->memory_limit_bytes = settings->memory_limit_bytes;
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
+    plan->simulation.framework = hp_keep_framework(&arena, &settings->simulation.framework);
     plan->clip = settings->clip;
     plan->gather_ahead = HP_GATHER_AHEAD;
     plan->schedule.micro_batches = 1;

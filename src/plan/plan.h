@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/precision.h"
 #include "graph/graph.h"
+#include "plan/framework.h"
 #include "split/split.h"
 
 enum {
@@ -148,6 +149,14 @@ bool hp_same_schedule(const struct hypar_schedule *a, const struct hypar_schedul
 
 /* How an operator is split: "n=4 k=2", or "whole". */
 char *hp_plan_split_text(struct arena *arena, const struct hypar_plan *plan, int op);
+
+/* How far ahead divided parameters are gathered: in layers where the framework says so, else in
+ * operators. */
+static inline int hp_gathers_ahead(const struct hypar_plan *plan)
+{
+    int layers = plan->simulation.framework.prefetch;
+    return layers > 0 ? layers : plan->gather_ahead;
+}
 
 /* The first operator that uses a parameter: all of them divide it alike. */
 static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan, int tensor)
@@ -305,11 +314,10 @@ void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n
  * stages, schedule. */
 uint64_t hp_plan_hash(const struct hypar_plan *plan);
 
-/* How a step is simulated (simulation.c): the member "simulation" of the file form, nothing if
- * that is by default; and the options that ask for it: "--all-reduce ring --no-overlap". */
+/* How a step is simulated (simulation.c): the members "as" and "simulation" of the file form,
+ * nothing if that is by default; and the options that ask for it: "--as fsdp --half-duplex". */
 void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *simulation);
 char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *simulation);
-bool hp_simulation_is_default(const struct hypar_simulation *simulation);
 bool hp_simulation_same(const struct hypar_simulation *a, const struct hypar_simulation *b);
 
 #endif /* PLAN_PLAN_H */

@@ -61,9 +61,11 @@ static enum hypar_status check_hash(const struct hypar_graph *graph, const char 
 
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
                                     const struct source *source, struct arena *scratch,
-                                    const char **model, struct hypar_error *err)
+                                    const struct hypar_framework *framework, const char **model,
+                                    struct hypar_error *err)
 {
-    struct hypar_import_options options = { .follow_links = source->options->follow_links,
+    struct hypar_import_options options = { .framework = framework,
+                                            .follow_links = source->options->follow_links,
                                             .reads = source->options->reads,
                                             .who = source->options->who };
     const char *from = source->options->model;
@@ -130,8 +132,11 @@ static enum hypar_status set_gradients(struct plan_settings *settings, const str
                                        int gradients, struct hypar_error *err)
 {
     struct json at = hp_json_member(root, "gradient_precision");
-    if (gradients < 0)
+    if (gradients < 0) {
+        settings->fp32_gradients =
+            hp_usual_fp32_gradients(settings->precision, &settings->simulation.framework);
         return HYPAR_OK;
+    }
     settings->fp32_gradients = gradients == HYPAR_FP32;
     if ((int)hp_gradient_precision(settings->precision, settings->fp32_gradients) != gradients)
         return hp_json_fail(&at, err, "gradients of %s parameters cannot be %s",
@@ -140,10 +145,28 @@ static enum hypar_status set_gradients(struct plan_settings *settings, const str
     return HYPAR_OK;
 }
 
+/* The framework, and what goes without saying under it. */
+static enum hypar_status read_framework(struct plan_settings *settings, const struct json *root,
+                                        const struct source *source, struct arena *scratch,
+                                        struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, "as");
+    struct hypar_framework *framework = &settings->simulation.framework;
+    if (at.value)
+        TRY(hp_read_framework(scratch, &at, framework, err));
+    TRY(hp_read_simulation(root, &settings->simulation, err));
+    if (source->options->framework)
+        *framework = *source->options->framework;
+    settings->masks = framework->keeps_masks ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
+                                       const struct source *source, struct arena *scratch,
                                        struct hypar_error *err)
 {
     int gradients = -1;
+    TRY(read_framework(settings, root, source, scratch, err));
     TRY(hp_json_format(root, "hypar-plan/1", err));
     TRY(HP_JSON_READ(
         root, err, JSON_KEY("format"), JSON_KEY("model"), JSON_KEY("graph_hash"),
@@ -162,8 +185,7 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
         JSON_CHOICE("?recompute", &settings->recompute, hp_recompute_names,
                     HYPAR_RECOMPUTE_COUNT),
         JSON_KEY("ops"), JSON_KEY("stages"), JSON_KEY("schedule"), JSON_KEY("simulation"),
-        JSON_KEY("search"), JSON_KEY("layout")));
-    TRY(hp_read_simulation(root, &settings->simulation, err));
+        JSON_KEY("search"), JSON_KEY("layout"), JSON_KEY("as")));
     return set_gradients(settings, root, gradients, err);
 }
 
@@ -188,11 +210,12 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
     struct plan_settings settings = { 0 }; /* every choice counts from the default */
     struct hypar_graph *graph = source->graph;
     struct hypar_machine *machine = source->machine;
-    enum hypar_status status = read_settings(&settings, root, err);
+    enum hypar_status status = read_settings(&settings, root, source, scratch, err);
     if (status == HYPAR_OK) /* first: "no", of the graph, is an answer and may be written */
         status = read_machine(&machine, root, source, scratch, &settings.machine_word, err);
     if (status == HYPAR_OK)
-        status = read_graph(&graph, root, source, scratch, &settings.model, err);
+        status = read_graph(&graph, root, source, scratch, &settings.simulation.framework,
+                            &settings.model, err);
     if (status != HYPAR_OK) {
         hypar_graph_free(graph);
         hypar_machine_free(machine);

@@ -214,11 +214,12 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     if (!key || plan->machine_word) /* as a part of a file that has the machine: its word */
         hp_plan_put_machine(w, plan);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
-    if (hp_plan_gradients(plan) != plan->precision)
+    if (hp_plan_gradients(plan) != plan->precision ||
+        hp_usual_fp32_gradients(plan->precision, &plan->simulation.framework))
         hp_json_put_string(w, "gradient_precision",
                            hypar_precision_text(hp_plan_gradients(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
-    if (plan->masks != HYPAR_MASKS_DRAWN)
+    if ((plan->masks == HYPAR_MASKS_KEPT) != plan->simulation.framework.keeps_masks)
         hp_json_put_string(w, "dropout_masks", hypar_masks_text(plan->masks));
     if (plan->framework_bytes > 0)
         hp_json_put_number(w, "framework_memory_bytes", plan->framework_bytes);

@@ -127,7 +127,7 @@ static int viewed_param(const struct hypar_graph *g, int t)
 /* The gradient of a view of a parameter is summed by an exchange of its own, before the
  * parameter's gradient is divided. PyTorch sums and divides it in one reduce-scatter in the
  * gradients' precision, which moves half the bytes of this sum. */
-int hp_message_bytes(const struct hypar_plan *plan, struct place place)
+static int usual_bytes(const struct hypar_plan *plan, struct place place)
 {
     int param = place.grad ? viewed_param(plan->graph, place.tensor) : -1;
     if (param < 0)
@@ -135,8 +135,22 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
     int bytes = hp_precision_bytes(hp_plan_gradients(plan));
     if (hp_param_user(plan, param)->shard == HYPAR_SHARD_NONE)
         return bytes;
-    return plan->simulation.framework == HYPAR_KERNELS_EAGER ? bytes / 2
-                                                             : hp_held_bytes(plan, place);
+    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER
+               ? bytes / 2
+               : hp_held_bytes(plan, place);
+}
+
+/* A framework may send gradients and gathered parameters in another precision than it has
+ * them. */
+int hp_message_bytes(const struct hypar_plan *plan, struct place place)
+{
+    const struct hypar_framework *framework = &plan->simulation.framework;
+    enum hypar_width width = place.grad ? framework->sums : framework->gathers;
+    int each = hp_precision_bytes(plan->precision), wide = hp_precision_bytes(HYPAR_FP32);
+    bool param = plan->graph->tensors[place.tensor].kind == TENSOR_PARAM;
+    if (!param || width == HYPAR_WIDTH_USUAL || each >= wide)
+        return usual_bytes(plan, place);
+    return width == HYPAR_WIDTH_FP32 ? wide : each;
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)
@@ -296,7 +310,8 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
                            const struct hypar_lower_options *options,
                            struct lowering_cache *cache, struct hypar_error *err)
 {
-    struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
+    struct hypar_lower_options planned = { .bucket_bytes =
+                                               plan->simulation.framework.bucket_bytes,
                                            .local_bn = plan->simulation.local_bn };
     struct lowering *lowering;
     *out = NULL;

@@ -61,6 +61,7 @@ struct exchange {
         bool backward, again;
     } first;
     int behind;
+    int turn;          /* of such an exchange: all of one turn are gathered together */
     int item;          /* its position among the items; in the tail: its number */
     int pattern_class; /* exchanges of one class with the same parts have the same pattern */
 };

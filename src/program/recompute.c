@@ -38,7 +38,8 @@ operand_set hp_values_read(const struct lowering *s, int op, int pass)
 {
     const struct op *o = &s->graph->ops[op];
     operand_set reads = o->nest->pass[pass].reads;
-    if (s->plan->simulation.framework != HYPAR_KERNELS_EAGER || pass != first_backward(s, op))
+    if (s->plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER ||
+        pass != first_backward(s, op))
         return reads;
     for (int i = 0; i < o->nest->n_inputs; i++)
         if (o->tensor[i] >= 0 && s->training.shard[o->tensor[i]] == HYPAR_SHARD_PARAMETERS)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/csr.h"
+#include "graph/modules.h"
 #include "program/lowering.h"
 
 /* The number of tensor `t` among the operands of its producer. */
@@ -122,6 +123,8 @@ struct builder {
     int item_capacity, pass_capacity, exchange_capacity;
     struct gathering *gathering; /* in the order of use, the forward half first */
     int n_gatherings, gathering_capacity;
+    int *layer_of; /* by operator, where layers are gathered together; -1: none. Else NULL */
+    int *layer;    /* by stage: that of the last gathering of this half; -1 */
 };
 
 static void add_item(struct builder *b, bool is_pass, int index)
@@ -280,7 +283,7 @@ static void gather(struct builder *b, struct gathering *what)
     struct lowering *s = b->s;
     struct training_graph *k = &s->training;
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int most = most_sides(s->graph, what->tensor), ahead = s->plan->gather_ahead;
+    int most = most_sides(s->graph, what->tensor), ahead = hp_gathers_ahead(s->plan);
     struct reader *reader = NEW(&s->scratch, struct reader, most),
                   *holder = NEW(&s->scratch, struct reader, most);
     struct place place = { .tensor = what->tensor, .again = what->first.backward };
@@ -301,7 +304,8 @@ static void gather(struct builder *b, struct gathering *what)
                               .division = DIVIDE_GATHER,
                               .over = hp_param_user(s->plan, what->tensor)->shard_over,
                               .first = what->first,
-                              .behind = behind });
+                              .behind = behind,
+                              .turn = what->number });
     hp_arena_release(&s->scratch, mark);
 }
 
@@ -320,7 +324,7 @@ static void gather_for(struct builder *b, const struct visit *visit)
         struct gathering *next = &b->gathering[i];
         if (next->exchange < 0 && next->stage == stage &&
             next->first.backward == visit->backward &&
-            next->number <= number + b->s->plan->gather_ahead)
+            next->number <= number + hp_gathers_ahead(b->s->plan))
             gather(b, next);
     }
 }
@@ -372,6 +376,30 @@ static bool reads_operand(const struct lowering *s, int op, uint32_t passes, boo
     return false;
 }
 
+/* Is an operator of the layer that was gathered last? It is gathered with that. */
+static bool joins_layer(struct builder *b, int stage, int op)
+{
+    int layer = b->layer_of ? b->layer_of[op] : -1, before = b->layer ? b->layer[stage] : -1;
+    if (b->layer)
+        b->layer[stage] = layer;
+    return layer >= 0 && layer == before;
+}
+
+static void find_layers(struct builder *b)
+{
+    struct lowering *s = b->s;
+    if (s->plan->simulation.framework.prefetch == 0)
+        return;
+    b->layer_of = hp_find_layers(s->graph, &s->arena);
+    b->layer = NEW(&s->arena, int, s->schedule.n_stages + 1);
+}
+
+static void begin_half(struct builder *b)
+{
+    for (int stage = 0; b->layer && stage <= b->s->schedule.n_stages; stage++)
+        b->layer[stage] = -1;
+}
+
 static void list_gatherings(struct builder *b, struct visit visit, bool *seen, int *count)
 {
     struct lowering *s = b->s;
@@ -384,7 +412,8 @@ static void list_gatherings(struct builder *b, struct visit visit, bool *seen, i
             !reads_operand(s, visit.op, passes, visit.backward && !visit.again, i))
             continue;
         seen[t] = true;
-        number = number < 0 ? count[stage]++ : number;
+        if (number < 0)
+            number = joins_layer(b, stage, visit.op) ? count[stage] - 1 : count[stage]++;
         b->gathering = GROW(&s->arena, struct gathering, b->gathering, b->n_gatherings,
                             &b->gathering_capacity);
         b->gathering[b->n_gatherings++] = (struct gathering){ t, stage, number, visit, -1 };
@@ -399,8 +428,11 @@ static void find_gatherings(struct builder *b)
     const struct training_graph *k = &s->training;
     bool *seen = NEW(&s->arena, bool, g->n_tensors);
     int *count = NEW(&s->arena, int, s->schedule.n_stages + 1);
+    find_layers(b);
+    begin_half(b);
     for (int op = 0; op < g->n_ops; op++)
         list_gatherings(b, (struct visit){ .op = op }, seen, count);
+    begin_half(b);
     memset(seen, 0, (size_t)g->n_tensors * sizeof *seen);
     for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--) {
         if (!hp_op_trained(g, &g->ops[op]))

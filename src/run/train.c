@@ -81,7 +81,7 @@ static enum hypar_status check_kernels(const struct hypar_graph *g, struct hypar
 static enum hypar_status lower(struct trainer *t, struct hypar_error *err)
 {
     const struct hypar_simulation *how = &t->plan->simulation;
-    struct hypar_lower_options options = { .bucket_bytes = how->bucket_bytes,
+    struct hypar_lower_options options = { .bucket_bytes = how->framework.bucket_bytes,
                                            .local_bn = how->local_bn,
                                            .minibatches = window_of(t) };
     TRY(check_kernels(t->graph, err));

@@ -301,11 +301,11 @@ static struct hypar_sim_options simulation_for(const struct target *target,
     struct hypar_sim_options out = { 0 };
     if (given)
         out = *given;
-    if (target && target->eager && !out.framework_given) {
-        out.framework = HYPAR_KERNELS_EAGER;
+    if (target && !out.framework_given) {
+        out.framework = *hp_framework_row(target->framework);
         out.framework_given = true;
     }
-    return out;
+    return hp_settled(&out);
 }
 
 /* A plan is told beside all the memory that there is: only planners keep a margin. */

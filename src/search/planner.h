@@ -41,11 +41,11 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
 /* The settings of plans that follow from the options of a search. */
 struct plan_settings hp_settings(const struct hypar_search_options *options);
 
-/* The framework that determines the kernels of simulated steps. */
+/* How passes of simulated steps become kernels. */
 static inline enum hypar_kernel_mode hp_framework(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->framework : HYPAR_KERNELS_COMPILED;
+    return how ? how->framework.kernels : HYPAR_KERNELS_COMPILED;
 }
 
 /* A plan and its figures; lives in its own arena. */

@@ -16,6 +16,7 @@ struct request {
     const struct pattern *pattern;
     const struct comm *comm;
     double element_bytes, bytes; /* of one element; of all cells */
+    bool waits;                  /* its devices compute nothing meanwhile */
     bool in_bucket;              /* `bytes` are those of the whole bucket */
     struct comm_group group;
 };
@@ -195,7 +196,7 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
 static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
-    int n_devices = a->settings.no_overlap ? r->comm->n_devices : 0;
+    int n_devices = r->waits ? r->comm->n_devices : 0;
     struct hold *hold = NEW(r->arena, struct hold, way->n_links + n_devices);
     struct sim_task *task = NEW(r->arena, struct sim_task, 1);
     double *on_link = NEW(r->arena, double, way->n_links);
@@ -219,7 +220,7 @@ static void as_one_task(struct task_costs *a, const struct request *r,
         hold[cost->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
     task->n_holds = cost->n_links + n_devices;
     task->hold = hold;
-    task->held = a->settings.no_overlap ? HELD_TOGETHER : HELD_EACH;
+    task->held = r->waits ? HELD_TOGETHER : HELD_EACH;
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = hold;
@@ -229,12 +230,13 @@ static void as_one_task(struct task_costs *a, const struct request *r,
 /* Cost of one message: it holds the links of its route, each one latency after the one before;
  * the overhead follows. Without overlap it holds sender and receiver too, and takes all queues
  * together. */
-static void as_message(struct task_costs *a, struct arena *arena,
+static void as_message(struct task_costs *a, const struct request *r,
                        const struct comm_message *which, double overhead_s,
                        struct sim_task *task, struct comm_cost *cost)
 {
+    struct arena *arena = r->arena;
     const struct message *m = &which->message;
-    int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
+    int route[256], *link = route, extra = r->waits ? 2 : 0;
     int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
     if (n > 256) {
         link = NEW(arena, int, n);
@@ -261,15 +263,16 @@ static void as_message(struct task_costs *a, struct arena *arena,
 }
 
 /* A single message, whose route is known link by link. */
-static void as_send(struct task_costs *a, struct arena *arena, const struct message *m,
+static void as_send(struct task_costs *a, const struct request *r, const struct message *m,
                     double overhead_s, struct comm_cost *cost)
 {
+    struct arena *arena = r->arena;
     struct sim_task *task = NEW(arena, struct sim_task, 1);
-    as_message(a, arena, &(struct comm_message){ .message = *m }, overhead_s, task, cost);
+    as_message(a, r, &(struct comm_message){ .message = *m }, overhead_s, task, cost);
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = task->hold;
-    cost->n_links = task->n_holds - (a->settings.no_overlap ? 2 : 0);
+    cost->n_links = task->n_holds - (r->waits ? 2 : 0);
     double *on_link = NEW(arena, double, cost->n_links);
     for (int i = 0; i < cost->n_links; i++)
         on_link[i] = m->bytes;
@@ -322,8 +325,7 @@ static void as_messages(struct task_costs *a, const struct request *r, double ov
     m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
     for (int i = 0; i < m->n; i++)
-        as_message(a, r->arena, &m->list[i], m->list[i].n_after ? 0 : overhead_s, &task[i],
-                   cost);
+        as_message(a, r, &m->list[i], m->list[i].n_after ? 0 : overhead_s, &task[i], cost);
     cost->task = task;
     cost->n_tasks = m->n;
 }
@@ -421,7 +423,7 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
     cost->algorithm = way->algorithm;
     if (r->group.kind == COMM_SEND) {
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
-        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, overhead_s, cost);
+        as_send(a, r, &(struct message){ from, to, r->bytes }, overhead_s, cost);
     } else if (m) {
         hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
         as_messages(a, r, overhead_s, cost, m);
@@ -460,6 +462,7 @@ static void finish_cost(struct task_costs *a, const struct pattern *p, int c, in
 
 struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, struct arena *arena,
                                           const struct pattern *p, int bytes,
+                                          enum waiting_comms waiting,
                                           const struct buckets *buckets, int tail)
 {
     struct pattern_cost *out = NEW(arena, struct pattern_cost, 1);
@@ -472,6 +475,8 @@ struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, struct arena *ar
         if (lead == me)
             r.bytes = buckets->bytes[me];
         r.in_bucket = lead == me;
+        r.waits =
+            waiting & (p->comm[c].kind == COMM_ALL_REDUCE ? WAITING_SUMS : WAITING_OTHERS);
         if (lead < 0 || lead == me) {
             make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         } else {

@@ -1,5 +1,6 @@
 /* The kernels that the tasks of a fusion group run on devices with a kernel model: which passes
  * share a kernel, and which tensors never reach memory. */
+#include "graph/modules.h"
 #include "sim/timing.h"
 
 /* Do all passes of an operator process operand `o` element by element, in the forward half
@@ -43,7 +44,7 @@ static void find_passed_on(struct timing *s)
         const struct exchange *exchange = &k->exchange[e];
         int *place = &s->passed_on[hp_place_index(exchange->place)];
         bool passed_on = *place == NOT_SEEN && !exchange->place.grad &&
-                         s->costs->settings.framework != HYPAR_KERNELS_EAGER &&
+                         s->costs->settings.framework.kernels != HYPAR_KERNELS_EAGER &&
                          hp_is_passed_on(g, exchange->place.tensor);
         *place = passed_on ? e : NOT_PASSED_ON;
     }
@@ -116,7 +117,8 @@ struct group_walk {
 
 static struct group_walk walk_of(const struct timing *s)
 {
-    return (struct group_walk){ .kernels = { .framework = s->costs->settings.framework } };
+    return (
+        struct group_walk){ .kernels = { .framework = s->costs->settings.framework.kernels } };
 }
 
 static enum kernel_step next_pass(const struct timing *s, struct group_walk *walk, int i)
@@ -135,7 +137,7 @@ static enum kernel_step next_pass(const struct timing *s, struct group_walk *wal
 /* Does a pass add to errors in a separate kernel? */
 static bool adds_apart(const struct timing *s, int i)
 {
-    return s->added[i] && s->costs->settings.framework == HYPAR_KERNELS_EAGER;
+    return s->added[i] && s->costs->settings.framework.kernels == HYPAR_KERNELS_EAGER;
 }
 
 /* The last kernel of a group so far: what it has touched. */
@@ -304,6 +306,70 @@ static int kernels_of_group(const struct timing *s, int b, int group)
     return n;
 }
 
+/* The host begins another layer, or half, of a device when a pass is of another one than the
+ * pass before. */
+static void add_layers(struct timing *s, int b, const int *layer_of, int *last, double *host_s)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    const struct iteration *r = &lowering->iteration;
+    double each_s = s->costs->settings.framework.layer_s * hp_body_times(r, b) / r->n_batches;
+    for (int i = 0; i < k->n_op_passes; i++) {
+        const struct op_parts *l = hp_pass_parts(s->blocks, b, i);
+        int layer = layer_of[k->op_pass[i].op], now = 2 * layer + k->op_pass[i].backward;
+        for (int part = 0; layer >= 0 && part < l->n_parts; part++) {
+            int d = l->device[part];
+            host_s[d] += l->empty[part] || last[d] == now ? 0 : each_s;
+            last[d] = l->empty[part] ? last[d] : now;
+        }
+    }
+}
+
+/* An exchange of a parameter or its gradient; of a bucket, the first. */
+static void add_exchange(struct timing *s, int b, int exchange, double each_s, double *host_s)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
+    const struct buckets *buckets = &s->blocks->buckets;
+    int tail = exchange - k->n_exchanges;
+    bool bucketed = tail >= 0 && buckets->lead;
+    if (!p ||
+        s->lowering->graph->tensors[k->exchange[exchange].place.tensor].kind != TENSOR_PARAM)
+        return;
+    for (int c = 0; c < p->n_comms; c++) {
+        int me = bucketed ? buckets->base[tail] + c : -1;
+        if (bucketed && buckets->lead[me] >= 0 && buckets->lead[me] != me)
+            continue;
+        for (int i = 0; i < p->comm[c].n_devices; i++)
+            host_s[p->comm[c].device[i]] += each_s;
+    }
+}
+
+/* By device: what the framework's host adds to the launches of its kernels. */
+static double *host_seconds(struct timing *s, struct arena *arena)
+{
+    const struct hypar_framework *framework = &s->costs->settings.framework;
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    const struct iteration *r = &lowering->iteration;
+    double *host_s = NEW(arena, double, s->costs->n_devices);
+    if (!(framework->layer_s > 0) && !(framework->bucket_s > 0))
+        return host_s;
+    int *layer_of = hp_find_layers(lowering->graph, arena),
+        *last = NEW(arena, int, s->costs->n_devices);
+    for (int b = 0; b < r->n_bodies; b++) {
+        for (int d = 0; d < s->costs->n_devices; d++)
+            last[d] = -1;
+        add_layers(s, b, layer_of, last, host_s);
+        for (int e = 0; e < k->n_exchanges; e++)
+            add_exchange(s, b, e, framework->bucket_s * hp_body_times(r, b) / r->n_batches,
+                         host_s);
+    }
+    for (int x = 0; x < k->n_tail; x++)
+        add_exchange(s, 0, k->n_exchanges + x, framework->bucket_s, host_s);
+    return host_s;
+}
+
 double hp_count_kernels(struct timing *s, double *launch_s)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -322,9 +388,10 @@ double hp_count_kernels(struct timing *s, double *launch_s)
                 if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
                     count[l->device[part]] += n / r->n_batches;
         }
+    double *host_s = host_seconds(s, &scratch);
     for (int d = 0; d < s->costs->n_devices; d++) {
         struct kernel_place at = hp_kernel_place(s->costs, d);
-        double all_s = count[d] * hp_launch_s(&at);
+        double all_s = count[d] * hp_launch_s(&at) + host_s[d];
         if (all_s > *launch_s || (all_s == *launch_s && count[d] > most)) {
             *launch_s = all_s;
             most = count[d];

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/word.h"
 #include "cost/collective_rounds.h"
+#include "plan/framework.h"
 #include "sim/timing.h"
 
 #include <assert.h>
@@ -46,18 +47,35 @@ enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *e
                    hp_expected(text, sizeof text, word, words.word, words.n));
 }
 
+/* The framework with what was asked for beside it. */
+static struct hypar_framework framework_of(const struct hypar_sim_options *options)
+{
+    struct hypar_framework framework = options->framework;
+    if (options->no_overlap)
+        hp_wait_for_all(&framework);
+    if (options->lower.bucket_bytes > 0)
+        framework.bucket_bytes = options->lower.bucket_bytes;
+    return framework;
+}
+
+struct hypar_sim_options hp_settled(const struct hypar_sim_options *options)
+{
+    struct hypar_sim_options how = *options;
+    how.framework = framework_of(options);
+    how.lower.bucket_bytes = how.framework.bucket_bytes;
+    return how;
+}
+
 struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options)
 {
-    struct hypar_simulation how = { .bucket_bytes = 0 };
+    struct hypar_simulation how = { .local_bn = false };
     if (!options)
         return how;
-    how = (struct hypar_simulation){ .bucket_bytes = options->lower.bucket_bytes,
-                                     .local_bn = options->lower.local_bn,
-                                     .no_overlap = options->no_overlap,
+    how = (struct hypar_simulation){ .local_bn = options->lower.local_bn,
                                      .half_duplex = options->half_duplex,
                                      .one_class = options->one_class,
                                      .expand_collectives = options->expand_collectives,
-                                     .framework = options->framework };
+                                     .framework = framework_of(options) };
     if (options->all_reduce && strcmp(options->all_reduce, fastest) != 0)
         snprintf(how.all_reduce, sizeof how.all_reduce, "%s", options->all_reduce);
     return how;
@@ -68,30 +86,28 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
 {
     const struct hypar_simulation *planned = &plan->simulation;
     struct hypar_sim_options how = options ? *options : (struct hypar_sim_options){ 0 };
-    if (!(how.lower.bucket_bytes > 0))
-        how.lower.bucket_bytes = planned->bucket_bytes;
     if (!how.all_reduce && *planned->all_reduce)
         how.all_reduce = planned->all_reduce;
     how.lower.local_bn |= planned->local_bn;
     how.expand_collectives |= planned->expand_collectives;
-    how.no_overlap |= planned->no_overlap;
     how.half_duplex |= planned->half_duplex;
     how.one_class |= planned->one_class;
     if (!how.framework_given)
         how.framework = planned->framework;
-    return how;
+    how.framework_given = true;
+    return hp_settled(&how);
 }
 
 void hp_take_simulation(struct hypar_plan *plan, const struct hypar_sim_options *options)
 {
-    plan->simulation.framework = options->framework;
+    plan->simulation.framework = hp_keep_framework(&plan->arena, &options->framework);
     plan->simulation.local_bn = options->lower.local_bn;
 }
 
 struct hypar_plan *hp_simulated_plan(const struct hypar_plan *plan,
                                      const struct hypar_sim_options *options)
 {
-    if (plan->simulation.framework == options->framework &&
+    if (hp_framework_same(&plan->simulation.framework, &options->framework) &&
         plan->simulation.local_bn == options->lower.local_bn)
         return NULL;
     struct hypar_plan *copy = hypar_plan_copy(plan);
@@ -107,11 +123,10 @@ enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
     if (!options)
         return HYPAR_OK;
     TRY(hp_check_lower_options(&options->lower, err));
-    if ((int)options->framework < 0 || options->framework >= HYPAR_KERNELS_COUNT)
-        return hp_fail(err, HYPAR_INVALID, "framework %d, expected 0 to %d",
-                       (int)options->framework, HYPAR_KERNELS_COUNT - 1);
+    TRY(hp_check_framework(&options->framework, err));
     TRY(hypar_check_all_reduce(options->all_reduce, err));
-    if (options->expand_collectives && options->no_overlap)
+    struct hypar_framework framework = framework_of(options);
+    if (options->expand_collectives && hp_waits_for_any(&framework))
         return hp_fail(
             err, HYPAR_USAGE,
             "collectives cannot be expanded without overlap, expected one of the two");

@@ -288,10 +288,9 @@ static struct less_known less_known(const struct hypar_sim *sim)
 static struct hypar_interval interval_of(const struct hypar_sim *sim)
 {
     const struct hypar_sim_summary *s = &sim->summary;
-    struct hypar_framework framework = { .name = hypar_kernel_mode_text(s->how.framework) };
     bool profiled = s->measured.asked && s->measured.measured_share > 0.5;
     struct hypar_calibration c =
-        hp_calibration(sim->program->plan->machine, &framework, profiled);
+        hp_calibration(sim->program->plan->machine, &s->how.framework, profiled);
     struct less_known parts = less_known(sim);
     return hp_interval(&c, s->step_s, &parts);
 }
@@ -357,16 +356,18 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     struct hypar_program *program;
     *out = NULL;
-    options = options ? options : &planned;
-    TRY(hp_check_sim_options(options, err));
-    struct hypar_plan *own = hp_simulated_plan(plan, options);
-    enum hypar_status status = hypar_lower(&program, own ? own : plan, &options->lower, err);
+    TRY(hp_check_sim_options(options ? options : &planned, err));
+    if (options)
+        planned = hp_settled(options);
+    struct hypar_plan *own = hp_simulated_plan(plan, &planned);
+    planned.framework = (own ? own : plan)->simulation.framework; /* its texts live as long */
+    enum hypar_status status = hypar_lower(&program, own ? own : plan, &planned.lower, err);
     if (status != HYPAR_OK) {
         hypar_plan_free(own);
         return status;
     }
     program->own_plan = own;
-    return hp_simulate_program(out, program, options, err);
+    return hp_simulate_program(out, program, &planned, err);
 }
 
 const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)

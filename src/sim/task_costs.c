@@ -43,12 +43,28 @@ void hp_task_costs_end(struct task_costs *a)
     hp_arena_free(&a->scratch);
 }
 
+enum waiting_comms hp_waiting_comms(const struct task_costs *a, const struct exchange *exchange,
+                                    bool crosses)
+{
+    const bool *waits = a->settings.framework.waits;
+    bool param = a->graph->tensors[exchange->place.tensor].kind == TENSOR_PARAM;
+    enum hypar_traffic of =
+        exchange->place.grad ? HYPAR_TRAFFIC_GRADIENTS : HYPAR_TRAFFIC_GATHERS;
+    if (!param && !crosses)
+        return (enum waiting_comms)((waits[HYPAR_TRAFFIC_TENSOR] ? WAITING_SUMS : 0) |
+                                    (waits[HYPAR_TRAFFIC_SEQUENCE] ? WAITING_OTHERS : 0));
+    return waits[param ? of : HYPAR_TRAFFIC_STAGES] ? WAITING_ALL : WAITING_NONE;
+}
+
 struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
 {
     return (struct kernel_place){ .device = hypar_machine_device(a->machine, device),
                                   .precision = a->precision,
-                                  .framework = a->settings.framework,
-                                  .profile = a->settings.profile };
+                                  .framework = a->settings.framework.kernels,
+                                  .profile = a->settings.profile,
+                                  .attention = a->settings.framework.attention,
+                                  .launches = a->settings.framework.launches,
+                                  .fp32_loss = a->settings.framework.loss == HYPAR_WIDTH_FP32 };
 }
 
 /* Does part `part` do the same as the part before, on an equal device? Most parts do. */
@@ -198,13 +214,16 @@ const struct sim_task *hp_update_tasks(struct task_costs *a, const struct patter
 }
 
 const struct pattern_cost *hp_pattern_cost(struct task_costs *a, const struct pattern *pattern,
-                                           int bytes)
+                                           int bytes, enum waiting_comms waiting)
 {
     int size = bytes == 2 ? 0 : bytes == 4 ? 1 : 2;
-    a->by_pattern[size] = REACH(&a->arena, struct pattern_cost *, a->by_pattern[size],
-                                pattern->id, &a->pattern_capacity[size]);
-    if (!a->by_pattern[size][pattern->id])
-        a->by_pattern[size][pattern->id] =
-            hp_make_pattern_cost(a, &a->arena, pattern, bytes, NULL, 0);
-    return a->by_pattern[size][pattern->id];
+    struct pattern_cost ***known = &a->by_pattern[waiting][size];
+    *known = REACH(&a->arena, struct pattern_cost *, *known, pattern->id,
+                   &a->pattern_capacity[waiting][size]);
+    if (!(*known)[pattern->id]) {
+        struct pattern_cost *made =
+            hp_make_pattern_cost(a, &a->arena, pattern, bytes, waiting, NULL, 0);
+        (*known)[pattern->id] = made;
+    }
+    return (*known)[pattern->id];
 }

@@ -18,6 +18,9 @@
 enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
                                        struct hypar_error *err);
 
+/* The options with the framework as they ask for it: without overlap, with their buckets. */
+struct hypar_sim_options hp_settled(const struct hypar_sim_options *options);
+
 /* The options as a plan keeps them, without minibatches, timeline and profile. */
 struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options);
 
@@ -45,6 +48,15 @@ struct pattern_cost {
     struct comm_messages *messages; /* NULL: each comm is one task */
 };
 
+/* Which comms of an exchange hold their devices, which compute nothing meanwhile. */
+enum waiting_comms {
+    WAITING_NONE,
+    WAITING_SUMS,   /* all-reduces */
+    WAITING_OTHERS, /* all but these */
+    WAITING_ALL,
+    N_WAITING,
+};
+
 /* Costs by parts and patterns of one cache (lowering.h), which plans may share. */
 struct task_costs {
     struct arena arena, scratch;
@@ -58,8 +70,9 @@ struct task_costs {
     struct table model_keys;
     const struct comm_model **models;
     int n_models, model_capacity;
-    struct pattern_cost **by_pattern[3]; /* [log2(element bytes) - 1][pattern id] */
-    int pattern_capacity[3];
+    /* [waiting comms][log2(element bytes) - 1][pattern id] */
+    struct pattern_cost **by_pattern[N_WAITING][3];
+    int pattern_capacity[N_WAITING][3];
     struct sim_task **updates; /* by pattern id, for patterns of parameters */
     int update_capacity;
     struct op_parts_times {
@@ -85,15 +98,22 @@ void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan
                          const struct hypar_sim_options *options);
 void hp_task_costs_end(struct task_costs *costs);
 
+/* What the framework says of an exchange: of parameters or between their readers; `crosses`:
+ * its devices are of several stages. */
+enum waiting_comms hp_waiting_comms(const struct task_costs *costs,
+                                    const struct exchange *exchange, bool crosses);
+
 /* The comms of a pattern as tasks, for elements of this many bytes. */
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
-                                           const struct pattern *pattern, int element_bytes);
+                                           const struct pattern *pattern, int element_bytes,
+                                           enum waiting_comms waiting);
 
 /* The same without sharing; taken from `arena`. `buckets`: NULL, or the buckets of exchange
  * `tail` of the tail: the first comm of a bucket carries the whole bucket, the others take no
  * time after it. */
 struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs, struct arena *arena,
                                           const struct pattern *pattern, int element_bytes,
+                                          enum waiting_comms waiting,
                                           const struct buckets *buckets, int tail);
 
 /* Do ranks of this computer copy the messages, as the profile says? Then a comm occupies the

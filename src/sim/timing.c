@@ -4,6 +4,27 @@
 
 #include <string.h>
 
+static int stage_of(const struct lowering *s, int op)
+{
+    return s->schedule.stage_of_op[op];
+}
+
+/* Does an exchange lead from one stage to another? */
+static bool crosses(const struct lowering *s, const struct exchange *e)
+{
+    for (int r = 0; r < e->n_readers; r++)
+        for (int w = 0; w < e->n_writers; w++)
+            if (stage_of(s, e->reader[r].op) != stage_of(s, e->writer[w].op))
+                return true;
+    return false;
+}
+
+static enum waiting_comms waiting_of(const struct timing *s, int exchange)
+{
+    const struct exchange *e = &s->lowering->training.exchange[exchange];
+    return hp_waiting_comms(s->costs, e, crosses(s->lowering, e));
+}
+
 const struct pattern_cost *hp_exchange_cost(struct timing *s, int b, int exchange)
 {
     int tail = exchange - s->lowering->training.n_exchanges;
@@ -11,7 +32,8 @@ const struct pattern_cost *hp_exchange_cost(struct timing *s, int b, int exchang
         return s->tail_cost[tail];
     const struct place *place = &s->lowering->training.exchange[exchange].place;
     return hp_pattern_cost(s->costs, hp_exchange_pattern(s->lowering, b, exchange),
-                           hp_message_bytes(s->lowering->plan, *place));
+                           hp_message_bytes(s->lowering->plan, *place),
+                           waiting_of(s, exchange));
 }
 
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
@@ -50,7 +72,7 @@ static void fill_buckets(struct timing *s)
         s->tail_cost[x] = hp_make_pattern_cost(
             s->costs, &s->bucket_arena, s->lowering->tail[x],
             hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place),
-            &s->blocks->buckets, x);
+            waiting_of(s, k->n_exchanges + x), &s->blocks->buckets, x);
 }
 
 void hp_timing_update(struct timing *s)
@@ -133,7 +155,8 @@ static enum traffic traffic_of(const struct timing *s, int exchange)
     const struct place *place = &s->lowering->training.exchange[exchange].place;
     const struct hypar_sim_options *how = &s->costs->settings;
     bool sums = place->grad && s->lowering->graph->tensors[place->tensor].kind == TENSOR_PARAM;
-    bool one_class = how->one_class || how->no_overlap || s->lowering->iteration.delayed;
+    bool one_class =
+        how->one_class || hp_waits_for_all(&how->framework) || s->lowering->iteration.delayed;
     return sums && !one_class ? TRAFFIC_SUMS : TRAFFIC_NEXT;
 }
 

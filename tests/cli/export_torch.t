@@ -5,7 +5,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        of them (queries, keys and values, or a gate and what it multiplies) is
 >        divided
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
 >
@@ -692,7 +692,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
 >
@@ -1046,7 +1046,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 One stage and one device is no pipeline; it is a script all the same.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 1 '"ops": [{"name": "*", "split": {}}]' > $TMP/one.json; hypar export $TMP/one.json --to torch | sed -n '/^MESH/,/^def/p;/^def parallelize/,/^def own/p'
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
@@ -1159,7 +1159,7 @@ $ hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner hyb
 >        stages cut where they may be, 1f1b; 1 of 27 operators differ
 > hypar: $TMP/inside.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > CUTS = {  # where the next stage begins
 >     "layer1.1.conv2": SplitPoint.END,
@@ -1195,7 +1195,7 @@ $ hypar plan examples/models/encoder.onnx --on full:2 --for torch -q; hypar plan
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > torchrun --nproc-per-node 2 $TMP/json.py package.module:function
 
@@ -1208,7 +1208,7 @@ $ hypar plan mlp:4-3-2 --batch 8 --on full:4 -p dp --for torch 2>&1 >/dev/null
 Gradients are clipped by their norm over all stages and shards; in bf16 parameters stay fp32, and messages are as planned.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 2 '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}' > $TMP/clip.json; hypar export $TMP/clip.json --to torch | sed -n '/^def clip/,/^$/p'; for g in fp32 bf16; do p 2 '"precision": "bf16", "gradient_precision": "'$g'", "layout": {"data": 2, "shard": "gradients"}' > $TMP/short.json; hypar export $TMP/short.json --to torch | grep -e fully_shard -e '^MESH'; done
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > def clip(modules, mesh, most=1):
 >     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
@@ -1224,7 +1224,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
@@ -1233,7 +1233,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
@@ -1245,7 +1245,7 @@ $ sed 's/"kind": "gelu"/"kind": "opaque", "attrs": {"shape": [8, 8, 32]}/' tests
 ? 1
 
 On devices with units for bf16 plans for a framework have bf16 and adamw, unless others are asked for; what PyTorch saves operator by operator is counted.
-$ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--framework compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --framework $f --json | grep -m1 -o '"saved_bytes": [0-9]*'; done
+$ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--as compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --as $f --json | grep -m1 -o '"saved_bytes": [0-9]*'; done
 > hypar: note: measured scripts took 1.4 to 2.8 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
@@ -1262,7 +1262,7 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 1
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --framework eager, or a
+>        framework 'compiled', which may be less: expected --as eager, or a
 >        plan made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
 > 0
@@ -1270,7 +1270,7 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 > "saved_bytes": 77304
 
 Parameters that are divided are there a layer at a time, as fully_shard() gathers them, and gradients while they are summed; a batch is fp32; what is computed again is saved again.
-$ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --framework $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
+$ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --as $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
 > "peak_memory_bytes": 338116
 > "peak_memory_bytes": 249156
 > "peak_memory_bytes": 323523

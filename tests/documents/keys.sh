@@ -39,7 +39,7 @@ for planner in dp gpipe pipedream; do
     json simulate "$dir/$planner"
     json explain "$dir/$planner"
 done
-json simulate "$dir/dp" --framework eager
+json simulate "$dir/dp" --as eager
 csv simulate "$dir/dp"
 json compare "$dir/dp" "$dir/gpipe"
 json compare lenet5 --on full:4 --planner dp,pipedream,flexflow --proposals 8

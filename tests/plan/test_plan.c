@@ -144,11 +144,13 @@ static void test_simulation(void **state)
         { ",'simulation':{}", NULL },
         { ",'simulation':{'all_reduce':'auto','bucket_bytes':0,'no_overlap':false}", NULL },
         { ",'simulation':{'no_overlap':true,'all_reduce':'ring'}",
-          "\"simulation\": {\"all_reduce\": \"ring\", \"no_overlap\": true}\n" },
+          "\"as\": \"compiled,overlap=none\",\n  \"simulation\": {\"all_reduce\": "
+          "\"ring\"}\n" },
         { ",'simulation':{'expand_collectives':true,'half_duplex':true,'one_class':true,'local_"
           "bn':true,"
           "'bucket_bytes':2.5e7}",
-          "\"simulation\": {\"bucket_bytes\": 25000000, \"local_bn\": true, \"half_duplex\": "
+          "\"as\": \"compiled,bucket_bytes=25000000\",\n  \"simulation\": {\"local_bn\": true, "
+          "\"half_duplex\": "
           "true, \"one_class\": true, \"expand_collectives\": true}\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -102,8 +102,8 @@ static void options_of_a_simulation(void **state)
         { .lower.bucket_bytes = INFINITY },
         { .lower.bucket_bytes = -1 },
         { .lower.minibatches = -1 },
-        { .framework = (enum hypar_kernel_mode)99 },
-        { .framework = (enum hypar_kernel_mode) - 1 },
+        { .framework.kernels = (enum hypar_kernel_mode)99 },
+        { .framework.kernels = (enum hypar_kernel_mode) - 1 },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct hypar_sim *sim;
@@ -247,7 +247,7 @@ static void settings(void **state)
     s.clip = 1;
     s.seed = 7;
     s.gather_ahead = 3;
-    s.simulation.no_overlap = true;
+    s.simulation.framework.waits[HYPAR_TRAFFIC_STAGES] = true;
     assert_int_equal(hypar_plan_set_settings(t.plan, &s, NULL), HYPAR_OK);
     bad.clip = NAN;
     assert_int_equal(hypar_plan_set_settings(t.plan, &bad, NULL), HYPAR_INFEASIBLE);
@@ -265,7 +265,7 @@ static void settings(void **state)
     assert_true(now.precision == HYPAR_BF16 && now.optimizer == HYPAR_ADAMW && now.clip == 1 &&
                 now.masks == HYPAR_MASKS_KEPT && now.framework_bytes == 1e9 &&
                 now.memory_limit_bytes == 5e9 && now.seed == 7 && now.gather_ahead == 3 &&
-                now.simulation.no_overlap);
+                now.simulation.framework.waits[HYPAR_TRAFFIC_STAGES]);
 }
 
 int main(void)

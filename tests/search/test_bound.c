@@ -61,7 +61,7 @@ static void random_plans(void **state)
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
         struct hypar_sim_options how = {
-            .framework = (enum hypar_kernel_mode)(seed % HYPAR_KERNELS_COUNT),
+            .framework.kernels = (enum hypar_kernel_mode)(seed % HYPAR_KERNELS_COUNT),
             .lower = { .local_bn = seed % 5 == 0 },
         };
         if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM &&
@@ -113,7 +113,7 @@ static void every_planner(void **state)
             hypar_machine_read(&machine, searched[i].machine, &err))
             fail_msg("%s", err.text);
         for (int p = 0; hypar_planner(p); p++) {
-            struct hypar_sim_options how = { .framework = HYPAR_KERNELS_COMPILED };
+            struct hypar_sim_options how = { .framework.kernels = HYPAR_KERNELS_COMPILED };
             struct hypar_search_options options = { .planner = hypar_planner(p)->name,
                                                     .precision =
                                                         p % 2 ? HYPAR_BF16 : HYPAR_FP32,

@@ -483,7 +483,7 @@ static double planned_s(const char *model, int64_t batch, const char *machine,
                         struct hypar_search_options how, double *closed_s)
 {
     struct hypar_import_options import = { .batch = batch };
-    struct hypar_sim_options simulation = { .framework = HYPAR_KERNELS_COMPILED };
+    struct hypar_sim_options simulation = { .framework.kernels = HYPAR_KERNELS_COMPILED };
     struct hypar_graph *graph;
     struct hypar_machine *on;
     struct hypar_found *found;

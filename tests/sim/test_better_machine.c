@@ -117,7 +117,7 @@ static double slower(uint64_t seed, char word[2][1024], char schedule[64])
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan =
             random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1, false });
-        struct hypar_sim_options options = { .framework = HYPAR_KERNELS_EAGER,
+        struct hypar_sim_options options = { .framework.kernels = HYPAR_KERNELS_EAGER,
                                              .framework_given = seed % 3 == 0,
                                              .half_duplex = seed % 7 == 0,
                                              .no_overlap = seed % 11 == 0,

@@ -62,10 +62,12 @@ static void make_plan(struct net *net, int devices, struct plan_settings setting
         fail_msg("%s", net->err.text);
 }
 
-static const struct plan_settings eager = { .simulation.framework = HYPAR_KERNELS_EAGER };
+static const struct plan_settings eager = { .simulation.framework.kernels =
+                                                HYPAR_KERNELS_EAGER };
 static const struct plan_settings eager_bf16 = { .precision = HYPAR_BF16,
                                                  .fp32_gradients = true,
-                                                 .simulation.framework = HYPAR_KERNELS_EAGER };
+                                                 .simulation.framework.kernels =
+                                                     HYPAR_KERNELS_EAGER };
 
 static struct hypar_memory memory_of(const struct net *net)
 {
@@ -174,7 +176,8 @@ static void gathered(void **state)
     for (int compiled = 0; compiled < 2; compiled++) {
         struct net net = { .builder = hp_build("gathered", N) };
         struct plan_settings settings = eager_bf16;
-        settings.simulation.framework = compiled ? HYPAR_KERNELS_COMPILED : HYPAR_KERNELS_EAGER;
+        settings.simulation.framework.kernels =
+            compiled ? HYPAR_KERNELS_COMPILED : HYPAR_KERNELS_EAGER;
         int x = input(&net, "x", N, IN), target = input(&net, "target", N, OUT);
         int y = linear(&net, "1", linear(&net, "0", x, WIDE), OUT);
         add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);

@@ -89,7 +89,8 @@ static void at_random(void **state)
         assert_int_equal(hypar_machine_read(&machine, words[seed % 4], NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &focus);
-        plan->simulation.framework = seed % 2 ? HYPAR_KERNELS_EAGER : HYPAR_KERNELS_COMPILED;
+        plan->simulation.framework.kernels =
+            seed % 2 ? HYPAR_KERNELS_EAGER : HYPAR_KERNELS_COMPILED;
         bool ok = check_plan(plan, &how, what);
         simulated += ok;
         delayed += ok && plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;

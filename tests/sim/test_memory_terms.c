@@ -97,7 +97,7 @@ static void closed_forms(void **state)
 static void bare(void **state)
 {
     (void)state;
-    struct plan_settings none = { .simulation.framework = HYPAR_KERNELS_NONE };
+    struct plan_settings none = { .simulation.framework.kernels = HYPAR_KERNELS_NONE };
     struct hypar_memory m = memory_of("lenet5", "full:2,device=h100", &none);
     expect("peak", m.peak, hp_tensor_bytes(&m));
     expect("reserved", m.reserved, 0);
@@ -122,7 +122,7 @@ static void losses(void **state)
     enum { SAMPLES = 8, LENGTH = 16, VOCAB = 4096 }; /* logits are far the largest tensor */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct plan_settings settings = { .precision = rows[i].precision,
-                                          .simulation.framework = rows[i].kernels };
+                                          .simulation.framework.kernels = rows[i].kernels };
         struct hypar_memory m =
             memory_of("gpt:layers=1,hidden=8,heads=1,seq=16,vocab=4096,dropout_percent=0",
                       "full:1", &settings);

@@ -233,7 +233,7 @@ static void networks(void **state)
             hypar_search(&found, graph, machine, &search, &err) != HYPAR_OK)
             fail_msg("%s: %s", cases[c].model, err.text);
         struct hypar_sim_options how = settings[0];
-        how.framework = HYPAR_KERNELS_EAGER;
+        how.framework.kernels = HYPAR_KERNELS_EAGER;
         how.framework_given = true;
         struct hypar_sim *sim = simulate(hypar_found_plan(found), &how);
         check_path(&(struct about){ c, cases[c].machine, 0 }, sim, &tally);

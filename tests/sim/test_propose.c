@@ -274,11 +274,11 @@ static void options_are_those_of_full_simulation(void **state)
 {
     (void)state;
     static const struct hypar_simulation planned[] = {
-        { .no_overlap = true },
+        { .framework.waits = { true, true, true, true, true } },
         { .all_reduce = "ring" },
-        { .bucket_bytes = 1e6 },
+        { .framework.bucket_bytes = 1e6 },
         { .expand_collectives = true },
-        { .no_overlap = true, .expand_collectives = true },
+        { .framework.waits = { true, true, true, true, true }, .expand_collectives = true },
     };
     static const struct hypar_sim_options given[] = {
         { .lower.bucket_bytes = 0 }, { .no_overlap = true },         { .all_reduce = "tree" },

@@ -95,7 +95,8 @@ static void find_task(struct oracle *o, int t)
     if (task->kind == TASK_COMM) {
         const struct pattern_cost *cost = hp_pattern_cost(
             timing->costs, hp_task_pattern(o->program, t),
-            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t)));
+            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t)),
+            WAITING_NONE);
         place = hp_first_of_comm(cost, task->comm);
         if (cost->messages && cost->messages[task->comm].list)
             o->comm[t] = &cost->messages[task->comm];
@@ -520,7 +521,7 @@ static void check_sums(const struct oracle *o, const ticks *busy)
 static void simulate(struct oracle *o, struct hypar_plan *plan)
 {
     struct hypar_sim_options options = { .timeline = true,
-                                         .framework = HYPAR_KERNELS_NONE,
+                                         .framework.kernels = HYPAR_KERNELS_NONE,
                                          .framework_given = true,
                                          .expand_collectives = o->seed % 2 == 0,
                                          .no_overlap = o->seed % 6 == 3 };

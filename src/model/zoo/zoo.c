@@ -171,7 +171,8 @@ enum hypar_status hypar_model_find(int *out, const char *word, struct hypar_erro
 }
 
 static enum hypar_status build(struct hypar_graph **out, const struct model *model,
-                               const char *word, int64_t batch, struct hypar_error *err)
+                               const char *word, int64_t batch, const char *usual,
+                               struct hypar_error *err)
 {
     int values[MAX_SIZES];
     const char *text = word + strlen(model->name);
@@ -181,6 +182,7 @@ static enum hypar_status build(struct hypar_graph **out, const struct model *mod
         return hp_fail(err, HYPAR_INVALID, "nothing follows the colon, expected options");
     if (*text)
         TRY(hp_options_read(model->family, text + 1, values, err));
+    TRY(hp_options_usual(model->family, usual, *text ? text + 1 : "", values, err));
 
     struct net net = { .builder = hp_build(word, batch ? batch : model->batch),
                        .batch = batch ? batch : model->batch,
@@ -193,12 +195,12 @@ static enum hypar_status build(struct hypar_graph **out, const struct model *mod
 }
 
 enum hypar_status hp_zoo_build(struct hypar_graph **out, const char *word, int64_t batch,
-                               struct hypar_error *err)
+                               const char *usual, struct hypar_error *err)
 {
     const struct model *model = find_model(word);
     *out = NULL;
     if (!model)
         return unknown_model(word, "a built-in one or a path (with a '/', or ending in .json)",
                              err);
-    return hp_in(err, build(out, model, word, batch, err), "%.100s", word);
+    return hp_in(err, build(out, model, word, batch, usual, err), "%.100s", word);
 }

@@ -68,9 +68,10 @@ extern const char *const hp_attention_words[];
 /* The rows. */
 const struct model *hp_model(int i);
 
-/* Build the model of a word such as "resnet18:image=32,classes=10"; `batch` 0: the row's own.
- */
+/* Build the model of a word such as "resnet18:image=32,classes=10"; `batch` 0: the row's own;
+ * `usual`: options
+ * for hp_options_usual(), or NULL. */
 enum hypar_status hp_zoo_build(struct hypar_graph **out, const char *word, int64_t batch,
-                               struct hypar_error *err);
+                               const char *usual, struct hypar_error *err);
 
 #endif /* MODEL_ZOO_ZOO_H */

@@ -465,7 +465,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     model->arena = arena;
     begin_model(&m);
     m.how = hp_memory_how(program->plan);
-    bool eager = program->plan->simulation.framework == HYPAR_KERNELS_EAGER;
+    bool eager = program->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     struct held_as held =
         hp_held_as(program->lowering, eager ? VIEWS_AND_SLICES : VIEWS_ONE, &m.scratch);
     hp_finder_begin(&m.finder, program, &held, -1, true);

@@ -96,7 +96,7 @@ static void add_to(struct instant *at, const struct instant *bytes)
  * step to step? PyTorch's has. */
 static bool has_receive_buffers(const struct memory_maker *m)
 {
-    return m->program->plan->simulation.framework == HYPAR_KERNELS_EAGER &&
+    return m->program->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
            m->program->schedule->n_stages > 1 && !m->program->iteration->delayed;
 }
 
@@ -203,8 +203,8 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
 static bool is_narrowed(const struct hypar_plan *plan, int t)
 {
     const struct tensor *tensor = &plan->graph->tensors[t];
-    return plan->simulation.framework == HYPAR_KERNELS_EAGER && tensor->kind == TENSOR_INPUT &&
-           tensor->sample_dim >= 0 && !tensor->index &&
+    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
+           tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 && !tensor->index &&
            hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 

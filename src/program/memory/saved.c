@@ -90,7 +90,7 @@ static int wide_logits(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };
     double tensors = hp_framework_memory(&plan->simulation)->logits_fp32;
-    bool eager = plan->simulation.framework == HYPAR_KERNELS_EAGER;
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
 }
 
@@ -100,7 +100,7 @@ int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
     int each = hp_precision_bytes(plan->precision);
     if (kind == OP_CROSS_ENTROPY)
         return wide_logits(plan) > 0 ? hp_precision_bytes(HYPAR_FP32) - each : 0;
-    if (plan->simulation.framework != HYPAR_KERNELS_EAGER)
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
            (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
@@ -115,7 +115,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     const struct split *split = &plan->ops[op].split;
     int sample = hp_sample_axis(nest), classes = hp_nest_axis(nest, 'c');
     int n = eager_rows[nest->kind].wide_errors;
-    bool eager = plan->simulation.framework == HYPAR_KERNELS_EAGER;
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
         return (wide_logits(plan) > 1 ? wide_logits(plan) - 1 : 0) +
                (eager && hp_degree(split, classes) > 1);
@@ -132,7 +132,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
 {
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
         each = hp_precision_bytes(plan->precision);
-    bool eager = plan->simulation.framework == HYPAR_KERNELS_EAGER;
+    bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     int errors = eager ? eager_rows[plan->graph->ops[op].kind].errors : 0;
     return errors * each + (wide > 0 ? wide - each : 0);
 }

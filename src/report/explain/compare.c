@@ -165,8 +165,8 @@ static const char *note(const struct hypar_comparison *c, const struct hypar_com
         return hp_not_ranked(row);
     if (c->row[0].why || hp_simulation_same(&row->step.how, &c->row[0].step.how))
         return "";
-    return hp_simulation_is_default(&row->step.how) ? "simulated by default"
-                                                    : hp_simulation_text(arena, &row->step.how);
+    const char *how = hp_simulation_text(arena, &row->step.how);
+    return *how ? how : "simulated by default";
 }
 
 /* The fastest ranked plan; -1: none. */

@@ -13,7 +13,7 @@ static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
     struct arena arena = { 0 };
     struct hypar_program *program;
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    struct hypar_lower_options how = { .bucket_bytes = s.how.bucket_bytes,
+    struct hypar_lower_options how = { .bucket_bytes = s.how.framework.bucket_bytes,
                                        .local_bn = s.how.local_bn,
                                        .minibatches = hypar_sim_pipeline(sim).minibatches,
                                        .forward = s.forward };

@@ -68,9 +68,8 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
     const struct hypar_plan *plan = hypar_found_plan(found);
-    struct hypar_framework framework = { .name = hypar_kernel_mode_text(
-                                             plan->simulation.framework) };
-    struct hypar_calibration calibration = hp_calibration(plan->machine, &framework, false);
+    struct hypar_calibration calibration =
+        hp_calibration(plan->machine, &plan->simulation.framework, false);
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
@@ -392,6 +391,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     struct hypar_part part = hypar_found_info(found).part;
     bool in_part = !s && part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    if (s || in_part)
+        hp_put_rows(to, arena, plan, &plan->simulation.framework);
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
         hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));

@@ -92,7 +92,7 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    const char *framework = hypar_kernel_mode_text(s->how.framework);
+    const char *framework = hypar_kernel_mode_text(s->how.framework.kernels);
     const char *kernels = hp_count(arena, llround(s->kernels), "kernel");
     if (!(s->launch_s > 0))
         return hp_arena_printf(arena, "%s: %s", framework, kernels);

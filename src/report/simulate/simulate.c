@@ -261,7 +261,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
         INT("tasks", s.tasks), INT("compute_tasks", s.compute), INT("comm_tasks", s.comm),
         INT("update_tasks", s.update));
     if (s.kernels > 0) {
-        PUT(&w, TEXT("framework", hypar_kernel_mode_text(s.how.framework)),
+        PUT(&w, TEXT("framework", hypar_kernel_mode_text(s.how.framework.kernels)),
             NUMBER("kernels", s.kernels), NUMBER("launch_s", s.launch_s));
     }
     hp_put_profile(&w, &s);
@@ -305,7 +305,7 @@ static void simulation_csv(FILE *to, const struct hypar_sim *sim)
 static void planned(FILE *to, struct arena *arena, const struct hypar_simulation *how,
                     const struct hypar_simulation *plan)
 {
-    if (hp_simulation_is_default(plan))
+    if (!*hp_simulation_text(arena, plan))
         return;
     if (hp_simulation_same(how, plan)) {
         hp_put_line(to, "as planned: %s", hp_simulation_text(arena, how));
@@ -335,6 +335,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(arena, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
                 hp_metric(arena, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+    hp_put_rows(to, arena, plan, &s->how.framework);
     hp_put_line(to, "%s", hp_interval_text(arena, &s->interval));
     planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);

@@ -458,7 +458,7 @@ static void note_exchanges(struct finder *f)
 
 static void begin(struct finder *f)
 {
-    bool eager = f->s->plan->simulation.framework == HYPAR_KERNELS_EAGER;
+    bool eager = f->s->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     f->n_devices = hypar_machine_device_count(f->s->plan->machine);
     f->held = hp_held_as(f->s, eager ? VIEWS_AND_SLICES : VIEWS_ONE, f->arena);
     f->first = NEW(f->arena, int, HP_PLACES * f->s->graph->n_tensors);

@@ -11,7 +11,8 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
         *held_s = 0;
     if (pattern->n_comms == 0)
         return 0;
-    const struct pattern_cost *cost = hp_pattern_cost(costs, pattern, element_bytes);
+    const struct pattern_cost *cost =
+        hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE);
     struct arena_mark mark = hp_arena_mark(&costs->scratch);
     bool alone = pattern->n_comms == 1 && !held_s;
     ticks *held = alone ? NULL : NEW(&costs->scratch, ticks, costs->n_queues);
@@ -55,7 +56,7 @@ int *hp_first_stages(const struct lowering *s, struct arena *arena)
 struct phase_walk {
     double now_s, link_s;     /* when devices, and the link of parameters, are free */
     double compute_s, sums_s; /* of the slowest part of each operator; of divided gradients */
-    int n_gathered;           /* operators */
+    int n_gathered, turn;     /* turns so far (lowering.h), and the last one */
 };
 
 /* Times of passes of one operator, by part; operators that are divided alike share them. */
@@ -214,14 +215,18 @@ static bool is_of_params(const struct maker *m, const struct exchange *e)
 }
 
 /* Parameters are gathered when the operator `ahead` + 1 before theirs is done. */
-static void gather(struct maker *m, int stage, enum phase phase, int op, double s,
-                   double held_s)
+static void gather(struct maker *m, int stage, enum phase phase, const struct exchange *e,
+                   double s, double held_s)
 {
+    int op = e->first.op;
     int at = stage * N_PHASES + (int)phase, cell = op * N_PHASES + (int)phase;
     struct phase_walk *w = &m->walk[at];
+    if (w->n_gathered == 0 || w->turn != e->turn)
+        w->n_gathered++;
+    w->turn = e->turn;
     if (!m->number[cell])
-        m->number[cell] = ++w->n_gathered;
-    int before = m->number[cell] - m->s->plan->gather_ahead - 1;
+        m->number[cell] = w->n_gathered;
+    int before = m->number[cell] - hp_gathers_ahead(m->s->plan) - 1;
     double begin_s = before < 1 ? 0 : m->done_s[at * (m->s->graph->n_ops + 1) + before];
     begin_s = fmax(begin_s, w->link_s);
     w->link_s = begin_s + held_s;
@@ -248,7 +253,7 @@ static void add_exchange(struct maker *m, int body, int number)
     double held_s, s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
     struct phase_walk *w = &m->walk[stage * N_PHASES + (int)phase];
     if (gathers) {
-        gather(m, stage, phase, op, s, held_s);
+        gather(m, stage, phase, e, s, held_s);
     } else if (params) {
         w->sums_s += held_s;
         w->link_s = fmax(w->link_s, w->now_s) + held_s;

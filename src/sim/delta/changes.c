@@ -47,11 +47,13 @@ enum hypar_status hypar_delta_begin(struct hypar_delta **out, const struct hypar
     struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     *out = NULL;
     TRY(hp_check_sim_options(options ? options : &planned, err));
+    if (options)
+        planned = hp_settled(options);
     TRY(hypar_plan_check(plan, err));
     struct hypar_delta *d = NEW(&arena, struct hypar_delta, 1);
     int n_ops = plan->graph->n_ops;
     d->plan = hp_plan_copy(plan);
-    d->options = options ? *options : hypar_as_planned(d->plan, NULL);
+    d->options = planned;
     hp_take_simulation(d->plan, &d->options);
     d->named = NEW(&arena, int, n_ops);
     d->op = NEW(&arena, int, n_ops);

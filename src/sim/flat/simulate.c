@@ -140,7 +140,7 @@ static enum hypar_status lower_again(struct hypar_program **program,
                                      struct hypar_error *err)
 {
     struct hypar_plan *plan = (*program)->own_plan;
-    if (plan->simulation.framework == how->framework)
+    if (hp_framework_same(&plan->simulation.framework, &how->framework))
         return HYPAR_OK;
     (*program)->own_plan = NULL;
     hypar_program_free(*program);
@@ -161,12 +161,14 @@ static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct j
     TRY(hp_program_read_json(&program, root, err));
     struct hypar_sim_options how = hypar_as_planned(program->plan, options);
     how.lower = program->lowering->options; /* for the report */
+    how.framework.bucket_bytes = program->plan->simulation.framework.bucket_bytes;
     enum hypar_status status = hp_check_sim_options(&how, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;
     }
     TRY(lower_again(&program, &how, err));
+    how.framework.bucket_bytes = how.lower.bucket_bytes; /* as it was lowered */
     return hp_simulate_program(out, program, &how, err);
 }
 

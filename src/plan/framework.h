@@ -1,0 +1,59 @@
+/* plan/framework.h - frameworks: rows, words and files. Internal. */
+#ifndef PLAN_FRAMEWORK_H
+#define PLAN_FRAMEWORK_H
+
+#include <hypar/framework.h>
+#include <hypar/plan.h>
+
+#include "base/arena.h"
+#include "base/files/json.h"
+
+/* The row called `name`; NULL: there is none. */
+const struct hypar_framework *hp_framework_row(const char *name);
+
+/* The name of a framework, "compiled" where it has none. */
+const char *hp_framework_name(const struct hypar_framework *framework);
+
+/* The same with its texts in `arena`. */
+struct hypar_framework hp_keep_framework(struct arena *arena,
+                                         const struct hypar_framework *framework);
+
+/* As hypar_framework_read(), with the texts in `arena`. */
+enum hypar_status hp_framework_read(struct arena *arena, const char *word,
+                                    struct hypar_framework *out, struct hypar_error *err);
+
+/* Are all members that a prediction depends on the same? */
+bool hp_framework_same(const struct hypar_framework *a, const struct hypar_framework *b);
+
+/* The word that reads back as it, "fsdp,kernels=compiled"; of one that is no row, its name. */
+char *hp_framework_word(struct arena *arena, const struct hypar_framework *framework);
+
+/* The member `key` of a plan: a word, or for what no word can say an object; nothing for the
+ * row "compiled" as it is. */
+void hp_put_framework(struct json_writer *w, const char *key,
+                      const struct hypar_framework *framework);
+enum hypar_status hp_read_framework(struct arena *arena, const struct json *at,
+                                    struct hypar_framework *out, struct hypar_error *err);
+
+/* Member `i` of the table: its name, its value as text in `arena` and what it is; NULL past the
+ * last. */
+struct framework_member {
+    const char *key, *value, *summary;
+};
+bool hp_framework_member(struct arena *arena, const struct hypar_framework *framework, int i,
+                         struct framework_member *out);
+
+/* Are gradients of such parameters fp32 where the plan does not say? */
+bool hp_usual_fp32_gradients(enum hypar_precision precision,
+                             const struct hypar_framework *framework);
+
+/* HYPAR_INVALID if a member is out of its bounds. */
+enum hypar_status hp_check_framework(const struct hypar_framework *framework,
+                                     struct hypar_error *err);
+
+/* Are all exchanges waited for; are some? */
+bool hp_waits_for_any(const struct hypar_framework *framework);
+bool hp_waits_for_all(const struct hypar_framework *framework);
+void hp_wait_for_all(struct hypar_framework *framework);
+
+#endif /* PLAN_FRAMEWORK_H */

@@ -1,0 +1,319 @@
+/* What each member of a framework does to a program and its step. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/framework.h"
+#include "plan/plan.h"
+#include "sim/sim.h"
+#include "tests/simulated.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define GPT          "gpt:layers=3,hidden=64,heads=4,seq=16,vocab=64,dropout_percent=0"
+
+/* A layout of a small network run as `as`, on two devices of the H200's kernels; or with
+ * `machine`. To be freed. */
+static struct hypar_plan *plan_on(const char *machine, const char *model, const char *layout,
+                                  const char *as)
+{
+    char text[1024];
+    struct hypar_plan *plan;
+    struct hypar_error err;
+    int n = snprintf(text, sizeof text,
+                     "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": 8, "
+                     "\"machine\": \"%s\", \"precision\": \"bf16\", \"optimizer\": \"adam\", "
+                     "\"as\": \"%s\", \"layout\": {%s}}",
+                     model, machine, as, layout);
+    if (hp_plan_read_text(&plan, text, (size_t)n, "plan", NULL, &err) != HYPAR_OK)
+        fail_msg("%s: %s", text, err.text);
+    return plan;
+}
+
+static struct hypar_sim_summary run_on(const char *machine, const char *layout, const char *as)
+{
+    struct hypar_plan *plan = plan_on(machine, GPT, layout, as);
+    struct hypar_sim_summary s = summary_of(plan, NULL);
+    hypar_plan_free(plan);
+    return s;
+}
+
+static struct hypar_sim_summary run(const char *layout, const char *as)
+{
+    return run_on("full:2,device=h200", layout, as);
+}
+
+static const char replicas[] = "\"data\": 2";
+static const char divided[] = "\"data\": 2, \"shard\": \"parameters\"";
+
+/* Exchanges beside kernels --------------------------------------------------------------- */
+
+static bool uses(const struct hypar_sim *sim, const struct hypar_sim_event *e, int device)
+{
+    for (int l = 0; l < e->n_links; l++) {
+        struct hypar_sim_link link = hypar_sim_link(sim, e->link[l]);
+        if (link.from == device || link.to == device)
+            return true;
+    }
+    return e->device == device;
+}
+
+static enum hypar_traffic class_of(const struct hypar_plan *plan,
+                                   const struct hypar_sim_event *e)
+{
+    bool param = plan->graph->tensors[e->tensor].kind == TENSOR_PARAM;
+    if (param)
+        return strncmp(e->name, "all-gather", 10) == 0 ? HYPAR_TRAFFIC_GATHERS
+                                                       : HYPAR_TRAFFIC_GRADIENTS;
+    return strncmp(e->name, "send", 4) == 0          ? HYPAR_TRAFFIC_STAGES
+           : strncmp(e->name, "all-reduce", 10) == 0 ? HYPAR_TRAFFIC_TENSOR
+                                                     : HYPAR_TRAFFIC_SEQUENCE;
+}
+
+/* Pairs of an exchange of this class and a computation of one of its devices that overlap in
+ * time; *n: exchanges of the class. */
+static int overlaps(const struct hypar_plan *plan, enum hypar_traffic class, int *n)
+{
+    struct hypar_sim *sim =
+        simulate(plan, &(struct hypar_sim_options){ .timeline = true,
+                                                    .framework = plan->simulation.framework });
+    struct hypar_sim_event e, c;
+    int found = 0;
+    *n = 0;
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        if (e.device >= 0 || e.tensor < 0 || class_of(plan, &e) != class)
+            continue;
+        ++*n;
+        for (int64_t k = 0; hypar_sim_event(sim, k, &c); k++)
+            found += c.device >= 0 && uses(sim, &e, c.device) && c.start_s < e.end_s &&
+                     e.start_s < c.end_s;
+    }
+    hypar_sim_free(sim);
+    return found;
+}
+
+/* Where devices wait for a class, none of them computes during such an exchange; the other
+ * classes go on as they were. */
+static void exchanges_that_are_waited_for_overlap_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hypar_traffic class;
+        const char *machine, *layout, *others;
+        bool any; /* without waiting some do overlap */
+    } rows[] = {
+        { HYPAR_TRAFFIC_GRADIENTS, "full:2,device=h200", "\"data\": 2",
+          "gathers+tensor+sequence+stages", true },
+        { HYPAR_TRAFFIC_GATHERS, "full:2,device=h200", "\"data\": 2, \"shard\": \"parameters\"",
+          "gradients+tensor+sequence+stages", true },
+        { HYPAR_TRAFFIC_TENSOR, "full:2,device=h200", "\"tensor\": 2",
+          "gradients+gathers+sequence+stages", false },
+        { HYPAR_TRAFFIC_SEQUENCE, "full:2,device=h200",
+          "\"tensor\": 2, \"sequence_parallel\": true", "gradients+gathers+tensor+stages",
+          true },
+        { HYPAR_TRAFFIC_STAGES, "full:2,device=h200", "\"pipeline\": 2, \"micro_batches\": 4",
+          "gradients+gathers+tensor+sequence", true },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char as[128];
+        int n, alone;
+        struct hypar_plan *plan = plan_on(rows[i].machine, GPT, rows[i].layout, "compiled");
+        int beside = overlaps(plan, rows[i].class, &n);
+        hypar_plan_free(plan);
+        snprintf(as, sizeof as, "compiled,overlap=%s", rows[i].others);
+        plan = plan_on(rows[i].machine, GPT, rows[i].layout, as);
+        int waited = overlaps(plan, rows[i].class, &alone);
+        hypar_plan_free(plan);
+        if (n == 0 || alone != n || waited != 0 || (rows[i].any && beside == 0))
+            fail_msg("class %d: %d exchanges, %d when waited for; %d overlaps, %d when waited "
+                     "for",
+                     (int)rows[i].class, n, alone, beside, waited);
+    }
+}
+
+/* --no-overlap is a framework that waits for everything. */
+static void no_overlap_waits_for_all(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, divided, "compiled");
+    struct hypar_sim_options apart = { .no_overlap = true };
+    double asked_s = summary_of(plan, &apart).step_s;
+    hypar_plan_free(plan);
+    assert_true(asked_s == run(divided, "compiled,overlap=none").step_s);
+    assert_true(asked_s > run(divided, "compiled").step_s);
+}
+
+/* Widths --------------------------------------------------------------------------------- */
+
+/* Parameters are gathered twice in a step, but for a few that the backward half does not read,
+ * and gradients are summed once: all in fp32 are twice all in 16 bits, and two thirds of the
+ * difference are the gathers'. */
+static void widths_are_bytes(void **state)
+{
+    (void)state;
+    double wide = run(divided, "compiled,gathers=fp32,sums=fp32").comm_bytes;
+    double gathers = run(divided, "compiled,gathers=short,sums=fp32").comm_bytes;
+    double sums = run(divided, "compiled,gathers=fp32,sums=short").comm_bytes;
+    double both = run(divided, "compiled,gathers=short,sums=short").comm_bytes;
+    double loss = 8; /* its sum over the samples, in fp32 both times */
+    expect_near("both", both - loss, (wide - loss) / 2, 1e-3);
+    expect_near("gathers", wide - gathers, 2 * (wide - sums), 0.02);
+    expect_near("usual", run(divided, "compiled").comm_bytes, both, 1e-9);
+}
+
+/* A framework says what plans do not. */
+static void plans_take_what_goes_without_saying(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, replicas, "megatron-2021");
+    struct hypar_plan *fused = plan_on("full:2,device=h200", GPT, replicas, "compiled");
+    assert_true(plan->fp32_gradients);
+    assert_int_equal(plan->masks, HYPAR_MASKS_KEPT);
+    assert_true(plan->graph->n_ops > fused->graph->n_ops); /* attention is written out */
+    assert_false(fused->fp32_gradients);
+    hypar_plan_free(plan);
+    hypar_plan_free(fused);
+    plan = plan_on("full:2,device=h200", GPT ",attention=fused", replicas, "megatron-2021");
+    fused = plan_on("full:2,device=h200", GPT ",attention=fused", replicas, "compiled");
+    assert_int_equal(plan->graph->n_ops, fused->graph->n_ops); /* the model's word goes first */
+    hypar_plan_free(plan);
+    hypar_plan_free(fused);
+}
+
+/* The host ------------------------------------------------------------------------------- */
+
+static void launches_are_as_the_framework_says(void **state)
+{
+    (void)state;
+    static const char machine[] = "full:2,device=h200,eager-launch=10us,compiled-launch=2us";
+    struct hypar_sim_summary usual = run_on(machine, replicas, "compiled"),
+                             eager = run_on(machine, replicas, "compiled,launches=eager");
+    assert_true(usual.kernels == eager.kernels);
+    expect_near("captured", usual.launch_s, 2e-6 * usual.kernels, 1e-9);
+    expect_near("one by one", eager.launch_s, 10e-6 * eager.kernels, 1e-9);
+    assert_true(run_on(machine, replicas, "eager,launches=captured").launch_s <
+                run_on(machine, replicas, "eager").launch_s / 4.9);
+}
+
+/* Three layers in two halves; and every parameter's sum. */
+static void the_host_adds_seconds(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, replicas, "compiled");
+    int params = 0;
+    for (int t = 0; t < plan->graph->n_tensors; t++)
+        params += plan->graph->tensors[t].kind == TENSOR_PARAM;
+    hypar_plan_free(plan);
+    double none_s = run(replicas, "compiled").launch_s;
+    expect_near("layers", run(replicas, "compiled,layer_s=1").launch_s - none_s, 6, 1e-6);
+    expect_near("micro-batches",
+                run("\"data\": 2, \"micro_batches\": 2", "compiled,layer_s=1").launch_s, 12,
+                1e-2);
+    expect_near("sums", run(replicas, "compiled,bucket_s=1").launch_s - none_s, params, 1e-6);
+    expect_near("a bucket",
+                run(replicas, "compiled,bucket_s=1,bucket_bytes=1GB").launch_s - none_s, 1,
+                1e-6);
+}
+
+/* Buckets, prefetch, loss ---------------------------------------------------------------- */
+
+static void buckets_are_those_of_the_option(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, replicas, "compiled");
+    struct hypar_sim_options asked = { .lower.bucket_bytes = 1e4 };
+    double step_s = summary_of(plan, &asked).step_s;
+    hypar_plan_free(plan);
+    assert_true(step_s == run(replicas, "compiled,bucket_bytes=10000").step_s);
+    assert_true(step_s != run(replicas, "compiled").step_s);
+}
+
+/* Number of the layer in "all-gather h.1.attn..." or "h.1.attn forward"; -1: none. */
+static int layer_of(const char *name)
+{
+    const char *at = strstr(name, "h.");
+    return at && at[2] >= '0' && at[2] <= '9' ? at[2] - '0' : -1;
+}
+
+/* A layer is gathered when the last operator with parameters of the one `prefetch` + 1 before it
+ * is done, and no earlier. */
+static void layers_are_gathered_ahead(void **state)
+{
+    (void)state;
+    for (int prefetch = 1; prefetch <= 2; prefetch++) {
+        char as[64];
+        double done_s[8] = { 0 }, begin_s[8];
+        struct hypar_sim_event e;
+        snprintf(as, sizeof as, "compiled,prefetch=%d", prefetch);
+        struct hypar_plan *plan =
+            plan_on("full:2,device=h200", "gpt:layers=6,hidden=64,heads=4,seq=16,vocab=64",
+                    divided, as);
+        struct hypar_sim_options how = hypar_as_planned(plan, NULL);
+        how.timeline = true;
+        struct hypar_sim *sim = simulate(plan, &how);
+        for (int i = 0; i < 8; i++)
+            begin_s[i] = 1e9;
+        for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+            int layer = layer_of(e.name);
+            bool forward = strstr(e.name, "forward") != NULL;
+            if (layer >= 0 && forward && strstr(e.name, "mlp.c_proj") && e.end_s > done_s[layer])
+                done_s[layer] = e.end_s;
+            if (layer >= 0 && e.device < 0 && e.start_s < begin_s[layer] &&
+                strncmp(e.name, "all-gather", 10) == 0)
+                begin_s[layer] = e.start_s;
+        }
+        for (int i = prefetch + 1; i < 6; i++) {
+            assert_true(begin_s[i] >= done_s[i - prefetch - 1]);
+            assert_true(begin_s[i] < done_s[i - 1]);
+        }
+        hypar_sim_free(sim);
+        hypar_plan_free(plan);
+    }
+}
+
+static double loss_seconds(const char *as)
+{
+    struct hypar_plan *plan =
+        plan_on("full:2,device=h200,kernel-time=0,reduction-time=0",
+                "gpt:layers=1,hidden=64,heads=4,seq=1024,vocab=50304", replicas, as);
+    struct hypar_sim_options how = hypar_as_planned(plan, NULL);
+    struct hypar_sim_event e;
+    double seconds = 0;
+    how.timeline = true;
+    struct hypar_sim *sim = simulate(plan, &how);
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++)
+        if (strncmp(e.name, "loss backward", 13) == 0)
+            seconds = e.end_s - e.start_s;
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+    return seconds;
+}
+
+static void a_loss_in_fp32_moves_twice_the_bytes(void **state)
+{
+    (void)state;
+    double short_s = loss_seconds("eager");
+    assert_true(short_s > 0);
+    expect_near("loss", loss_seconds("eager,loss=fp32"), 2 * short_s, 0.01);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchanges_that_are_waited_for_overlap_nothing),
+        cmocka_unit_test(no_overlap_waits_for_all),
+        cmocka_unit_test(widths_are_bytes),
+        cmocka_unit_test(plans_take_what_goes_without_saying),
+        cmocka_unit_test(launches_are_as_the_framework_says),
+        cmocka_unit_test(the_host_adds_seconds),
+        cmocka_unit_test(buckets_are_those_of_the_option),
+        cmocka_unit_test(layers_are_gathered_ahead),
+        cmocka_unit_test(a_loss_in_fp32_moves_twice_the_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
