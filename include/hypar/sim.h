@@ -3,11 +3,10 @@
  * Data flow: model -> graph -> search -> plan -> program -> SIM | run -> report
  *
  * The program of a plan is simulated on its machine, with one queue for each device's computing
- * and one for each direction of each link. Every queue serves in a fixed order that follows
- * from the program, so that a better machine is never slower; on links, sums of parameter
- * gradients give way to traffic for which the next task waits. Times are whole picoseconds
- * inside, so the same program gives the same timeline everywhere, and a part of it can be
- * replayed exactly. */
+ * and one for each direction of each link. Every queue serves the task that is ready first, and
+ * of several the one with the smallest number; on links, sums of parameter gradients give way
+ * to traffic for which the next task waits. Times are whole picoseconds inside, so the same
+ * program gives the same timeline everywhere, and a part of it can be replayed exactly. */
 #ifndef HYPAR_SIM_H
 #define HYPAR_SIM_H
 

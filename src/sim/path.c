@@ -8,21 +8,17 @@
 #include "sim/full/links.h"
 #include "sim/sim.h"
 
-/* A task that holds a queue until `end`: in its own time; or, in the lane of sums (links.h),
- * after all work before it. */
+/* A task that holds a queue until `end`. */
 struct holding {
     ticks end, busy;
     struct task_instance at;
     int hold;
-    bool behind;
 };
 
-/* The holds of one queue in each lane by their ends, found when first needed. */
+/* The holds of one queue by their ends, found when first needed. */
 struct holdings {
-    struct lane {
-        struct holding *list;
-        int64_t n;
-    } lane[2];
+    struct holding *list;
+    int64_t n;
 };
 
 struct walk {
@@ -48,11 +44,6 @@ static const struct times *times_of(const struct walk *w, struct task_instance a
 static const ticks *held_of(const struct walk *w, struct task_instance at)
 {
     return w->t->held[at.row] + w->t->hold_start[at.task];
-}
-
-static const ticks *behind_of(const struct walk *w, struct task_instance at)
-{
-    return w->t->behind[at.row] + w->t->hold_start[at.task];
 }
 
 /* Queues --------------------------------------------------------------------------------- */
@@ -129,49 +120,37 @@ static void sort_queue(struct walk *w, int queue)
     int first, apart;
     for (int i = w->task_start[queue]; i < w->task_start[queue + 1]; i++)
         most += rows_with(w, w->task[i], &first, &apart);
-    for (int l = 0; l < 2; l++)
-        q->lane[l].list = NEW(&w->arena, struct holding, most + 1);
+    q->list = NEW(&w->arena, struct holding, most + 1);
     for (int i = w->task_start[queue]; i < w->task_start[queue + 1]; i++) {
         const struct sim_task *task = &w->t->graph.task[w->task[i]];
         ticks busy = hold_busy(task, w->hold[i]);
         int n = rows_with(w, w->task[i], &first, &apart);
         for (int k = 0; (busy > 0 || is_together(task)) && k < n; k++) {
             struct task_instance at = { first + k * apart, w->task[i] };
-            ticks from[2] = { times_of(w, at)->start, times_of(w, at)->start };
-            if (task->hold) {
-                from[0] = held_of(w, at)[w->hold[i]];
-                from[1] = behind_of(w, at)[w->hold[i]];
-            }
-            for (int l = task->traffic == TRAFFIC_SUMS; l < 2; l++) {
-                struct lane *lane = &q->lane[l];
-                lane->list[lane->n++] =
-                    (struct holding){ hp_later(from[l], busy), busy, at, w->hold[i], l };
-            }
+            ticks from = task->hold ? held_of(w, at)[w->hold[i]] : times_of(w, at)->start;
+            q->list[q->n++] = (struct holding){ hp_later(from, busy), busy, at, w->hold[i] };
         }
     }
-    for (int l = 0; l < 2; l++)
-        hp_sort(q->lane[l].list, q->lane[l].n, sizeof *q->lane[l].list, by_end);
+    hp_sort(q->list, q->n, sizeof *q->list, by_end);
 }
 
 /* Of two instances that take their queues together: is `a` served before `b`? */
 static bool is_before(const struct walk *w, struct task_instance a, struct task_instance b)
 {
-    const struct timeline *t = w->t;
-    int a_level = t->level[a.row][hp_row_place(&t->rows, a.row, a.task)];
-    int b_level = t->level[b.row][hp_row_place(&t->rows, b.row, b.task)];
-    int64_t a_number = t->graph.task[a.task].number, b_number = t->graph.task[b.task].number;
-    if (a_level != b_level)
-        return a_level < b_level;
-    return a_number != b_number ? a_number < b_number : a.row < b.row;
+    ticks a_ready = times_of(w, a)->ready, b_ready = times_of(w, b)->ready;
+    int a_micro = hp_row_micro(&w->t->rows, a.row), b_micro = hp_row_micro(&w->t->rows, b.row);
+    if (a_ready != b_ready)
+        return a_ready < b_ready;
+    return a_micro != b_micro ? a_micro < b_micro : a.task < b.task;
 }
 
 /* The hold of a queue that ended at `end`, when `at` got the queue; NULL: none. A hold of no
  * time also blocks the queue until its end if its task had to wait for other queues; the first
  * of such holds counts. */
-static const struct holding *holder(struct walk *w, int queue, bool behind, ticks end,
+static const struct holding *holder(struct walk *w, int queue, ticks end,
                                     struct task_instance at)
 {
-    const struct lane *q = &w->of_queue[queue].lane[behind];
+    struct holdings *q = &w->of_queue[queue];
     const struct holding *found = NULL;
     int64_t low = 0, high;
     if (!q->list)
@@ -259,7 +238,7 @@ static const struct holding *last_free(struct walk *w, struct task_instance at, 
     for (int h = 0; h < hold_count(task); h++) {
         ticks offset = task->hold ? task->hold[h].offset : 0;
         const struct holding *before =
-            holder(w, hold_queue(task, h), false, hp_later(start, offset), at);
+            holder(w, hold_queue(task, h), hp_later(start, offset), at);
         if (before)
             return before;
     }
@@ -284,26 +263,13 @@ static const struct holding *go_back(struct walk *w, struct task_instance at, in
         came = first ? times->ready
                      : hp_later(from[h - 1], task->hold[h].offset - task->hold[h - 1].offset);
         explain(w, at, h, from[h]);
-        bool behind = task->traffic == TRAFFIC_SUMS;
-        before = from[h] > came ? holder(w, task->hold[h].queue, behind, from[h], at) : NULL;
+        before = from[h] > came ? holder(w, task->hold[h].queue, from[h], at) : NULL;
         if (before || first)
             break;
     }
     if (before)
         w->arrived = came;
     return before;
-}
-
-/* The same for a hold in the lane of sums of a task that is none itself: until it had the link,
- * the link did earlier work; before this, it is its own time. */
-static const struct holding *go_back_behind(struct walk *w, const struct holding *hold)
-{
-    ticks own = held_of(w, hold->at)[hold->hold], from = behind_of(w, hold->at)[hold->hold];
-    explain(w, hold->at, hold->hold, from);
-    const struct sim_task *task = &w->t->graph.task[hold->at.task];
-    if (from > own)
-        return holder(w, task->hold[hold->hold].queue, true, from, hold->at);
-    return go_back(w, hold->at, hold->hold);
 }
 
 static struct task_instance last_task(const struct walk *w)
@@ -316,29 +282,12 @@ static struct task_instance last_task(const struct walk *w)
     return (struct task_instance){ -1, -1 };
 }
 
-/* If no task ends with the step: the last work of a link that sums were delayed on. */
-static const struct holding *last_delayed(struct walk *w)
-{
-    for (int q = w->sim->summary.n_devices; q < w->t->graph.n_queues; q++) {
-        const struct holding *last =
-            holder(w, q, true, w->t->length, (struct task_instance){ 0 });
-        if (last)
-            return last;
-    }
-    return NULL;
-}
-
 static void go(struct walk *w)
 {
     struct task_instance at = last_task(w);
     int hold = at.row < 0 ? -1 : last_hold(w, at);
-    const struct holding *before = at.row < 0 ? last_delayed(w) : NULL;
-    if (before)
-        at = before->at;
     while (at.row >= 0) {
-        bool behind = before && before->behind && w->t->graph.task[at.task].hold &&
-                      w->t->graph.task[at.task].traffic == TRAFFIC_NEXT;
-        before = behind ? go_back_behind(w, before) : go_back(w, at, hold);
+        const struct holding *before = go_back(w, at, hold);
         if (before) {
             at = before->at;
             hold = before->hold;

@@ -26,8 +26,8 @@ struct counting {
 
 static void cover(struct counting *c, int device, const struct served *s)
 {
-    hp_cover(&c->comm[device], &c->arena, s->times.start, s->times.end);
-    hp_cover(&c->either[device], &c->arena, s->times.start, s->times.end);
+    hp_cover(&c->comm[device], &c->arena, s->now, s->times.start, s->times.end);
+    hp_cover(&c->either[device], &c->arena, s->now, s->times.start, s->times.end);
 }
 
 /* Count a comm's task for the devices that take part. */
@@ -73,7 +73,8 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
-        hp_cover(&c->either[what->queue], &c->arena, served->times.start, served->times.end);
+        hp_cover(&c->either[what->queue], &c->arena, served->now, served->times.start,
+                 served->times.end);
         c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind != BLOCK_COMPUTE;
         if (block.kind == BLOCK_COMPUTE && c->begins)

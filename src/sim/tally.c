@@ -2,8 +2,22 @@
  * simulated. */
 #include "sim/tally.h"
 
-void hp_cover(struct covered *c, struct arena *arena, ticks from, ticks to)
+/* Close intervals that ended before `now`. */
+static void close_before(struct covered *c, ticks now)
 {
+    int closed = 0;
+    while (closed < c->n && c->open[closed].to <= now) {
+        c->sum += c->open[closed].to - c->open[closed].from;
+        closed++;
+    }
+    for (int i = closed; i < c->n; i++)
+        c->open[i - closed] = c->open[i];
+    c->n -= closed;
+}
+
+void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, ticks to)
+{
+    close_before(c, now);
     if (from >= to)
         return;
     int at = c->n, last;
@@ -27,7 +41,7 @@ void hp_cover(struct covered *c, struct arena *arena, ticks from, ticks to)
 
 ticks hp_covered(const struct covered *c)
 {
-    ticks sum = 0;
+    ticks sum = c->sum;
     for (int i = 0; i < c->n; i++)
         sum += c->open[i].to - c->open[i].from;
     return sum;

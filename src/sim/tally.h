@@ -1,4 +1,8 @@
-/* sim/tally.h - adding up times while a step is simulated. Internal to sim/. */
+/* sim/tally.h - adding up times while a step is simulated. Internal to sim/.
+ *
+ * Tasks are served in the order in which they become ready, so no later task starts before the
+ * current ready time. So only intervals that reach beyond the current time have to be
+ * remembered. */
 #ifndef SIM_TALLY_H
 #define SIM_TALLY_H
 
@@ -10,13 +14,14 @@ struct interval {
     ticks from, to;
 };
 
-/* The time covered by intervals. */
+/* The time covered by intervals; they are added with rising `now`. */
 struct covered {
+    ticks sum;
     struct interval *open; /* disjoint, ascending */
     int n, capacity;
 };
 
-void hp_cover(struct covered *c, struct arena *arena, ticks from, ticks to);
+void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, ticks to);
 ticks hp_covered(const struct covered *c);
 
 #endif /* SIM_TALLY_H */

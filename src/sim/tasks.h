@@ -2,8 +2,10 @@
  * Internal.
  *
  * A queue is a device's computing, or one direction of a link. A task is ready when all tasks
- * that it waits for have ended. Queues serve tasks in a fixed order (order.h, links.h). Times
- * are whole picoseconds: sums are exact. */
+ * that it waits for have ended. Devices serve by (ready time, number). A free link takes, among
+ * the ready tasks, the highest class, then the least (ready time, number), and is not
+ * interrupted (links.h). Times are whole picoseconds: sums are exact, so a shifted timeline is
+ * the same timeline. */
 #ifndef SIM_TASKS_H
 #define SIM_TASKS_H
 
@@ -61,12 +63,12 @@ enum how_held {
 
 /* Which traffic a link serves first. */
 enum traffic {
-    TRAFFIC_NEXT, /* the next task waits for it: it waits for its own class alone */
+    TRAFFIC_NEXT, /* the next task waits for it: served first */
     TRAFFIC_SUMS, /* sums of gradients for the update at the end of the step: they give way */
 };
 
 struct sim_task {
-    int64_t number; /* unique, larger than those of the tasks that it waits for: the order */
+    int64_t number; /* unique, larger than those of the tasks that it waits for */
     ticks duration; /* how long it takes if no queue makes it wait */
     int n_holds;    /* 0: it uses no queue: a point in time or a delay */
     int queue;      /* if n_holds is 1 and hold is NULL: it holds this queue all the time */

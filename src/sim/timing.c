@@ -1,6 +1,5 @@
 /* The tasks of each block with their times and queues, and all of them as one graph. */
 #include "sim/timing.h"
-#include "sim/order.h"
 
 #include <string.h>
 
@@ -107,7 +106,6 @@ struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
         s->own_blocks =
             hp_blocks_new(lowering, options->expand_collectives ? messages_of : NULL, s);
     s->blocks = s->own_blocks ? s->own_blocks : blocks;
-    s->order = hp_block_order(s->blocks, &s->arena);
     if (s->blocks->buckets.lead)
         fill_buckets(s);
     return s;
@@ -203,7 +201,7 @@ void hp_block_tasks(struct timing *s, int number, struct sim_task *task)
     else
         exchange_tasks(s, block.body, block.index, task);
     for (int i = 0; i < s->blocks->size[number]; i++)
-        task[i].number = (int64_t)s->order[number] << 32 | i;
+        task[i].number = (int64_t)number << 32 | i;
 }
 
 /* All blocks ---------------------------------------------------------------------------- */

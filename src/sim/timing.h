@@ -12,7 +12,6 @@ struct timing {
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or shared ones */
     struct blocks *own_blocks, *blocks; /* its own, or a program's */
-    const int *order;                   /* by block: its place in the order of service */
     /* kernel_tasks.c; NULL: not known yet */
     struct kernel_role *role; /* by pass of an operator */
     operand_set *added;       /* by pass of an operator: gradients that it adds to */

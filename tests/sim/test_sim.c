@@ -545,7 +545,7 @@ static void as_planned(void **state)
 {
     (void)state;
     static const struct hypar_sim_options cases[] = {
-        { .lower = { .bucket_bytes = 1e8 } },
+        { .lower = { .bucket_bytes = 1e6 } },
         { .lower = { .local_bn = true } },
         { .no_overlap = true },
         { .half_duplex = true },

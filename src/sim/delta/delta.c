@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "sim/delta/targets.h"
 #include "sim/full/timeline.h"
-#include "sim/targets.h"
 
 /* The ids of a block are consecutive; ranges have 1, 2, 4, ... ids. */
 enum { N_CLASSES = 31 };

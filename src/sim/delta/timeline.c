@@ -1,7 +1,8 @@
-/* The data of a changeable timeline: tasks, what they wait for, times. Changes are logged so
- * that they can be undone. */
+/* The data of a changeable timeline: tasks, edges in both directions, times. Changes are logged
+ * so that they can be undone. */
 #include "sim/delta/timeline.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,6 +51,37 @@ static void give_back(struct delta_timeline *p, struct id_list list)
     p->pool[class][p->n_pool[class]++] = list;
 }
 
+static struct id_list copy_list(struct delta_timeline *p, const struct id_list *from)
+{
+    if (!from->n)
+        return (struct id_list){ 0 };
+    struct id_list copy = list_of(p, from->n);
+    memcpy(copy.id, from->id, (size_t)from->n * sizeof *copy.id);
+    copy.n = from->n;
+    return copy;
+}
+
+static void append(struct delta_timeline *p, struct id_list *list, int id)
+{
+    if (list->n == list->room) {
+        struct id_list larger = list_of(p, list->n + 1);
+        if (list->n)
+            memcpy(larger.id, list->id, (size_t)list->n * sizeof *larger.id);
+        larger.n = list->n;
+        give_back(p, *list);
+        *list = larger;
+    }
+    list->id[list->n++] = id;
+}
+
+static void take_out(struct id_list *list, int id)
+{
+    int i = 0;
+    while (list->id[i] != id)
+        i++;
+    list->id[i] = list->id[--list->n];
+}
+
 /* Changes ----------------------------------------------------------------------------- */
 
 /* Called before a node is first changed in a change: saves its old state. */
@@ -63,6 +95,16 @@ static struct node *touch(struct delta_timeline *p, int id)
     p->touched[p->n_touched++] = (struct node_before){ id, *node };
     node->changed = p->change;
     return node;
+}
+
+/* The node's own list, for changing; the old list stays intact. */
+static struct id_list *before_of(struct delta_timeline *p, int id)
+{
+    struct node *node = touch(p, id);
+    if (node->new_before != p->change)
+        node->before = copy_list(p, &node->before);
+    node->new_before = p->change;
+    return &node->before;
 }
 
 static void set_list(struct delta_timeline *p, struct node *node, const int *after, int n)
@@ -79,6 +121,12 @@ static void set_list(struct delta_timeline *p, struct node *node, const int *aft
     node->new_after = p->change;
 }
 
+static void note_fresh(struct delta_timeline *p, int id)
+{
+    p->fresh = GROW(&p->arena, int, p->fresh, p->n_fresh, &p->fresh_capacity);
+    p->fresh[p->n_fresh++] = id;
+}
+
 /* Count a new task (+1) or a removed one (-1). */
 static void count_busy(struct delta_timeline *p, const struct sim_task *task, int sign)
 {
@@ -93,8 +141,10 @@ void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_ta
     while (p->n_ids <= id) {
         p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
         p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
+        p->uneven = GROW(&p->arena, ticks *, p->uneven, p->n_ids, &p->uneven_capacity);
+        p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
         p->place = GROW(&p->arena, int, p->place, p->n_ids, &p->place_capacity);
-        p->place[p->n_ids] = -1;
+        p->place[p->n_ids] = INT_MAX;
         p->node[p->n_ids++] = (struct node){ .alive = false };
     }
     struct node *node = &p->node[id];
@@ -111,11 +161,21 @@ void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_ta
     count_busy(p, task, 1);
     node->task = *task;
     node->alive = true;
+    note_fresh(p, id);
+}
+
+static void leave_predecessors(struct delta_timeline *p, int id)
+{
+    const struct id_list *after = &p->node[id].after;
+    for (int i = 0; i < after->n; i++)
+        if (p->node[after->id[i]].alive)
+            take_out(before_of(p, after->id[i]), id);
 }
 
 void hp_delta_timeline_remove(struct delta_timeline *p, int id)
 {
     struct node *node = touch(p, id);
+    leave_predecessors(p, id);
     count_busy(p, &node->task, -1);
     set_list(p, node, NULL, 0);
     node->alive = false;
@@ -148,14 +208,73 @@ void hp_delta_timeline_set_after(struct delta_timeline *p, int id, int *after, i
     n = drop_repeats(after, n);
     if (same_list(&p->node[id].after, after, n))
         return;
-    set_list(p, touch(p, id), after, n);
+    touch(p, id);
+    leave_predecessors(p, id);
+    set_list(p, &p->node[id], after, n);
+    for (int i = 0; i < n; i++)
+        append(p, before_of(p, after[i]), id);
+    note_fresh(p, id);
+}
+
+/* Times ------------------------------------------------------------------------------- */
+
+static void give_back_offsets(struct delta_timeline *p, ticks *offsets)
+{
+    if (!offsets)
+        return;
+    int class = class_of((int)offsets[0] + 1);
+    p->offsets[class] = GROW(&p->arena, ticks *, p->offsets[class], p->n_offsets[class],
+                             &p->offsets_capacity[class]);
+    p->offsets[class][p->n_offsets[class]++] = offsets;
+}
+
+/* When the holds of a task start, relative to the task; NULL: at their offsets. */
+static ticks *uneven_of(struct delta_timeline *p, const struct sim_task *task, ticks start,
+                        const ticks *from)
+{
+    int i = 0, n = task->hold && task->held != HELD_TOGETHER ? task->n_holds : 0;
+    while (i < n && from[i] == start + task->hold[i].offset)
+        i++;
+    if (i == n)
+        return NULL;
+    int class = class_of(n + 1);
+    ticks *offsets = p->n_offsets[class] ? p->offsets[class][--p->n_offsets[class]]
+                                         : NEW(&p->arena, ticks, SMALLEST_ROOM << class);
+    offsets[0] = n;
+    for (i = 0; i < n; i++)
+        offsets[i + 1] = from[i] - start;
+    return offsets;
+}
+
+static bool same_offsets(const ticks *a, const ticks *b)
+{
+    return a == b ||
+           (a && b && a[0] == b[0] && memcmp(a, b, (size_t)(a[0] + 1) * sizeof *a) == 0);
+}
+
+bool hp_set_times(struct delta_timeline *p, int id, struct times times, const ticks *from)
+{
+    struct times *now = &p->times[id];
+    ticks *uneven = uneven_of(p, &p->node[id].task, times.start, from);
+    bool same = same_offsets(uneven, p->uneven[id]);
+    if (same && now->ready == times.ready && now->start == times.start &&
+        now->end == times.end) {
+        give_back_offsets(p, uneven);
+        return true;
+    }
+    same &= times.end - now->end == times.start - now->start;
+    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
+    p->moved[p->n_moved++] = (struct times_before){ id, *now, p->uneven[id] };
+    *now = times;
+    p->uneven[id] = uneven;
+    return same;
 }
 
 /* Ending a change --------------------------------------------------------------------- */
 
 static void end_change(struct delta_timeline *p)
 {
-    p->n_touched = p->n_moved = 0;
+    p->n_touched = p->n_moved = p->n_shifted = p->n_fresh = 0;
     p->replayed = false;
     p->change++;
 }
@@ -167,34 +286,83 @@ void hp_delta_timeline_keep(struct delta_timeline *p)
         struct node *node = &p->node[was->id];
         if (node->new_after == p->change)
             give_back(p, was->node.after);
+        if (node->new_before == p->change)
+            give_back(p, was->node.before);
         if (!node->alive) {
             give_back(p, node->after);
+            give_back(p, node->before);
+            give_back_offsets(p, p->uneven[was->id]);
+            p->uneven[was->id] = NULL;
             *node = (struct node){ .alive = false };
-            p->place[was->id] = -1;
+            p->place[was->id] = INT_MAX;
         }
     }
+    for (int i = 0; i < p->n_moved; i++)
+        give_back_offsets(p, p->moved[i].uneven);
     end_change(p);
+}
+
+void hp_shift(struct delta_timeline *p, const int *order, int n, ticks shift)
+{
+    for (int i = 0; i < n; i++) {
+        if (order[i] < 0)
+            continue;
+        struct times *t = &p->times[order[i]];
+        t->ready += shift;
+        t->start += shift;
+        t->end += shift;
+    }
+}
+
+void hp_place_tasks(struct delta_timeline *p, int first)
+{
+    for (int i = p->n_order - 1; i >= first;
+         i--) /* of two entries, the earlier one is the task's */
+        p->place[p->order[i] < 0 ? ~p->order[i] : p->order[i]] = i;
+}
+
+static void restore_order(struct delta_timeline *p)
+{
+    int *order = p->order, *open = p->open;
+    ticks *reach = p->reach;
+    p->order = p->old_order;
+    p->reach = p->old_reach;
+    p->open = p->old_open;
+    p->n_order = p->n_old_order;
+    p->old_order = order;
+    p->old_reach = reach;
+    p->old_open = open;
+    hp_place_tasks(p, p->first_replayed);
 }
 
 void hp_delta_timeline_undo(struct delta_timeline *p)
 {
-    for (int i = p->n_moved - 1; i >= 0; i--)
-        p->times[p->moved[i].id] = p->moved[i].times;
+    for (int i = p->n_moved - 1; i >= 0; i--) {
+        int id = p->moved[i].id;
+        give_back_offsets(p, p->uneven[id]);
+        p->times[id] = p->moved[i].times;
+        p->uneven[id] = p->moved[i].uneven;
+    }
+    for (int i = 0; i < p->n_shifted; i++)
+        hp_shift(p, p->old_order + p->shifted[i].from, p->shifted[i].to - p->shifted[i].from,
+                 -p->shifted[i].shift);
     for (int i = p->n_touched - 1; i >= 0; i--) {
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];
         if (node->new_after == p->change)
             give_back(p, node->after);
+        if (node->new_before == p->change)
+            give_back(p, node->before);
         if (node->alive)
             count_busy(p, &node->task, -1);
         *node = was->node;
         if (node->alive)
             count_busy(p, &node->task, 1);
         else
-            p->place[was->id] = -1;
+            p->place[was->id] = INT_MAX;
     }
     if (p->replayed)
-        hp_service_restore(p);
+        restore_order(p);
     end_change(p);
 }
 
@@ -204,8 +372,19 @@ struct delta_timeline *hp_delta_timeline_new(int n_queues)
     struct delta_timeline *p = NEW(&arena, struct delta_timeline, 1);
     p->arena = arena;
     p->n_queues = n_queues;
+    p->queues.free = NEW(&p->arena, ticks, n_queues);
+    p->queues.asked = NEW(&p->arena, ticks, n_queues);
+    p->queues.given = NEW(&p->arena, ticks, n_queues);
+    p->queues.left = NEW(&p->arena, ticks, n_queues);
     p->busy = NEW(&p->arena, double, n_queues);
-    hp_service_begin(p);
+    hp_flows_begin(&p->flows);
+    p->order = NEW(&p->arena, int, 1);
+    p->old_order = NEW(&p->arena, int, 1);
+    p->open = NEW(&p->arena, int, 2);
+    p->old_open = NEW(&p->arena, int, 2);
+    p->reach = NEW(&p->arena, ticks, 2);
+    p->old_reach = NEW(&p->arena, ticks, 2);
+    p->order_capacity = 1;
     p->change = 1;
     return p;
 }
@@ -220,7 +399,7 @@ void hp_delta_timeline_free(struct delta_timeline *p)
 
 ticks hp_delta_timeline_length(const struct delta_timeline *p)
 {
-    return p->now.length;
+    return p->reach[p->n_order];
 }
 
 ticks hp_busiest(const double *busy, int n)

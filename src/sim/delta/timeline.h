@@ -3,8 +3,8 @@
  *
  * It holds tasks, who waits for whom, and every task's times. A change adds and removes tasks
  * and says anew what some tasks wait for; hp_delta_timeline_update() then works out the new
- * times from the first task in the order of service that the change touches, after which the
- * change is kept or undone.
+ * times from the earliest place that the change can touch (FlexFlow, Algorithm 2), after
+ * which the change is kept or undone.
  *
  *     hp_delta_timeline_put(timeline, a, &task);        ids are small numbers, the caller's
  *     hp_delta_timeline_set_after(timeline, a, after, n);
@@ -12,13 +12,14 @@
  *     ticks end = hp_delta_timeline_update(timeline, HP_MAX_TICKS);
  *     hp_delta_timeline_keep(timeline);                 or  hp_delta_timeline_undo(timeline);
  *
- * The times are always those that hp_run_graph() gives for the same tasks: both serve them in the
- * order of their numbers. */
+ * The times are always those that hp_run_graph() gives for the same tasks: all is decided in the
+ * strict order of a key (links.h), what comes first in it cannot depend on what comes later, so
+ * there is one solution, and both find it. */
 /* clang-format on */
 #ifndef SIM_DELTA_TIMELINE_H
 #define SIM_DELTA_TIMELINE_H
 
-#include "base/arena.h"
+#include "sim/full/heap.h"
 #include "sim/full/links.h"
 
 /* A list of ids with room to grow. */
@@ -29,9 +30,11 @@ struct id_list {
 
 struct node {
     struct sim_task task;
-    struct id_list after; /* tasks that it waits for */
-    int changed;          /* the last change that touched it ... */
-    int new_after;        /* ... or gave it a new list */
+    struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
+    int missing; /* of a task under inspection: predecessors that are not served ... */
+    ticks ready; /* ... and the latest end of the others */
+    int changed; /* the last change that touched it ... */
+    int new_after, new_before; /* ... or gave it new lists */
     bool alive;
 };
 
@@ -44,53 +47,60 @@ struct node_before {
 struct times_before {
     int id;
     struct times times;
+    ticks *uneven;
 };
 
-/* The queues before the task at `place` is served. */
-struct snapshot {
-    int place;
-    ticks reach; /* the largest end so far */
-    struct queues queues;
-    double *done; /* by queue: ticks for which it has been held */
-};
-
-/* The order of service: tasks by number. */
-enum { HP_SNAPSHOTS = 32 };
-struct service {
-    struct turn {
-        int64_t number;
-        int id;
-    } * turn;
-    int n, capacity;
-    ticks length;
-    const struct snapshot *snapshot[HP_SNAPSHOTS]; /* NULL: none */
+/* Positions of the old order whose tasks were only shifted. */
+struct shifted {
+    int from, to;
+    ticks shift;
 };
 
 struct delta_timeline {
     struct arena arena;
     int n_queues;
+    struct queues queues;
     double *busy; /* by queue: total ticks for which its tasks hold it */
-    int n_ids, id_capacity, times_capacity, place_capacity;
+    int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
-    int *place; /* in the order of service; -1: none yet */
-    struct service now, old;
-    struct snapshot room[HP_SNAPSHOTS][2], at; /* at: the queues during a replay */
+    ticks **uneven; /* the number of a task's holds, then the start of each relative to the
+                       task; NULL: at their offsets */
+    int uneven_capacity;
+    int *place;           /* position in the order of the timeline; INT_MAX: none yet */
+    unsigned char *flags; /* by id, for one replay */
+    /* The timeline: ids in the order of service. A task that did not get all its links when it
+     * was ready occurs twice: as ~id when it was ready, and as id when it had them. Before each
+     * position: the largest end, and the number of tasks between their two entries. */
+    int *order;
+    ticks *reach;
+    int *open;
+    int n_order, order_capacity;
+    /* before the change */
+    int *old_order;
+    ticks *old_reach;
+    int *old_open;
+    int n_old_order;
+    int first_replayed; /* the order is new from this position on */
     /* the current change */
     int change;
     struct node_before *touched;
     int n_touched, touched_capacity;
     struct times_before *moved;
     int n_moved, moved_capacity;
-    struct turn *fresh; /* touched tasks, by number */
-    int n_fresh, fresh_capacity;
+    struct shifted *shifted;
+    int n_shifted, shifted_capacity;
+    int *fresh, n_fresh, fresh_capacity; /* added tasks, and tasks with new predecessors */
     bool replayed;
-    int first_replayed; /* the order of service is new from this place on */
-    ticks *from;        /* scratch: when each hold of a task starts */
+    struct ready_line out_of_turn;
+    struct flows flows;
+    ticks *from; /* scratch: when each hold of a task starts */
     int from_capacity;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
     int n_pool[28], pool_capacity[28];
+    ticks **offsets[28]; /* arrays for `uneven`, likewise */
+    int n_offsets[28], offsets_capacity[28];
 };
 
 struct delta_timeline *hp_delta_timeline_new(int n_queues);
@@ -111,9 +121,15 @@ ticks hp_delta_timeline_update(struct delta_timeline *timeline, ticks limit);
 void hp_delta_timeline_keep(struct delta_timeline *timeline);
 void hp_delta_timeline_undo(struct delta_timeline *timeline);
 
-/* update.c: empty orders of service; the order before the change. */
-void hp_service_begin(struct delta_timeline *timeline);
-void hp_service_restore(struct delta_timeline *timeline);
+/* Shift the tasks of n positions of an order in time. */
+void hp_shift(struct delta_timeline *timeline, const int *order, int n, ticks shift);
+
+/* Set the positions of the tasks from position `first` on. */
+void hp_place_tasks(struct delta_timeline *timeline, int first);
+
+/* Set a task's times, with holds that start at from[]. Did everything move by the same time? */
+bool hp_set_times(struct delta_timeline *timeline, int id, struct times times,
+                  const ticks *from);
 
 /* How long the busiest queue is held by all current tasks, replayed or not: no timeline is
  * shorter. */

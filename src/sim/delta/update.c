@@ -1,202 +1,516 @@
-/* Delta simulation: serving anew from the first task that a change touches.
+/* Delta simulation: replaying the timeline from the earliest position that a change can touch.
  *
- * Tasks are served in the order of their numbers, on all queues. So nothing before the first
- * touched task in this order can change. The queues are set to a snapshot taken at or before
- * that place, and the tasks from there on are served again. */
+ * The old timeline is read in its order. A task whose predecessors all ended `shift` later (or
+ * earlier) than before is ready `shift` later and keeps its turn: only its queues are looked
+ * up. Where an end has moved otherwise, the tasks that wait for it are inspected (DIRTY). A
+ * task that is ready earlier or later than its turn leaves the order and is served from a heap
+ * (OUT). So does a task that does not get all its links when it is ready (links.h): it is
+ * advanced until it has them.
+ *
+ * A change that delays one operator moves everything after it by the same time. As soon as this
+ * is certain, `shift` is set to this time and the tasks are in step again. Let a run of tasks
+ * have ended d later than before, and let everything served before the run have ended, now and
+ * before, when the next task becomes ready. Then every later task is ready because of a task of
+ * the run or a later one: by induction all are ready d later. (Whole picoseconds make "the
+ * same" exact.) Tasks need not even be served, only moved, if in addition no queue is held over
+ * this point except by tasks whose holds all moved by d, and if no task waits for a link there,
+ * now or before. This holds up to the next position that the change touches, or up to the last
+ * position before it where no task waited for a link. */
+#include <limits.h>
 #include <string.h>
 
-#include "base/sort.h"
 #include "sim/delta/timeline.h"
 
-static void make_snapshot(struct delta_timeline *p, struct snapshot *s)
+enum {
+    DIRTY = 1,   /* its ready time has to be computed from its predecessors */
+    OUT = 2,     /* not served in its turn: ready earlier or later, or not known yet */
+    DONE = 4,    /* an OUT task that has been served */
+    WALK = 8,    /* inspect its successors when it has been served */
+    QUEUED = 16, /* it is, or was, in the heap */
+    FRESH = 32,  /* new, replaced, or with new predecessors */
+    GONE = 64,   /* removed */
+};
+
+struct replay {
+    struct delta_timeline *p;
+    int at;      /* position in the old order */
+    int emitted; /* length of the new order */
+    int open;    /* tasks that are ready and lack some links */
+    int shut;    /* up to this position tasks cannot just be moved */
+    ticks shift;
+    /* The current run of tasks that ended `run` later than before; the largest ends, before and
+     * now, of this run and of everything served before it. */
+    ticks run, run_old, run_new, before_old, before_new;
+    int away; /* tasks whose turn has passed and that are not served */
+    ticks limit;
+    ticks beyond; /* the step is certainly this long, which is above the limit; 0 */
+};
+
+static bool is_done(const struct replay *r, int id)
 {
-    s->queues.free = NEW(&p->arena, ticks, p->n_queues);
-    s->queues.behind = NEW(&p->arena, ticks, p->n_queues);
-    s->done = NEW(&p->arena, double, p->n_queues);
+    unsigned flags = r->p->flags[id];
+    return flags & OUT ? (flags & DONE) != 0 : r->p->place[id] < r->at;
 }
 
-static void copy_snapshot(const struct delta_timeline *p, struct snapshot *to,
-                          const struct snapshot *from)
+static void push(struct replay *r, int id, ticks ready)
 {
-    size_t n = (size_t)p->n_queues;
-    to->place = from->place;
-    to->reach = from->reach;
-    memcpy(to->queues.free, from->queues.free, n * sizeof(ticks));
-    memcpy(to->queues.behind, from->queues.behind, n * sizeof(ticks));
-    memcpy(to->done, from->done, n * sizeof(double));
+    r->p->flags[id] |= QUEUED;
+    const struct sim_task *task = &r->p->node[id].task;
+    hp_line_push(&r->p->out_of_turn, &r->p->arena,
+                 (struct ready_task){ ready, hp_since(task, ready), task->number, id, -1 });
 }
 
-void hp_service_begin(struct delta_timeline *p)
+/* The turn of a task may be wrong: count its unserved predecessors, and mark them so that they
+ * report when they are served. */
+static void mark_dirty(struct replay *r, int id)
 {
-    make_snapshot(p, &p->at);
-    for (int i = 0; i < HP_SNAPSHOTS; i++)
-        for (int k = 0; k < 2; k++)
-            make_snapshot(p, &p->room[i][k]);
-    p->now.snapshot[0] = &p->room[0][0]; /* nothing has been served */
-}
-
-void hp_service_restore(struct delta_timeline *p)
-{
-    struct service changed = p->now;
-    p->now = p->old;
-    p->old = changed;
-    for (int i = p->first_replayed; i < p->now.n; i++)
-        p->place[p->now.turn[i].id] = i;
-}
-
-/* The order ------------------------------------------------------------------------------ */
-
-/* The first place whose task comes no earlier than `number`. */
-static int place_for(const struct service *s, int64_t number)
-{
-    int lo = 0, hi = s->n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (s->turn[mid].number < number)
-            lo = mid + 1;
-        else
-            hi = mid;
+    unsigned char *flags = r->p->flags;
+    if (flags[id] & DIRTY)
+        return;
+    flags[id] |= DIRTY;
+    struct node *node = &r->p->node[id];
+    node->missing = 0;
+    node->ready = 0;
+    for (int i = 0; i < node->after.n; i++) {
+        int from = node->after.id[i];
+        if (is_done(r, from)) {
+            ticks end = r->p->times[from].end;
+            node->ready = end > node->ready ? end : node->ready;
+        } else {
+            flags[from] |= WALK;
+            node->missing++;
+        }
     }
-    return lo;
 }
 
-/* The first place that the change touches. */
+/* A task does not take its turn. Its successors have to be inspected. */
+static void leave_order(struct replay *r, int id)
+{
+    r->p->flags[id] |= OUT;
+    const struct id_list *before = &r->p->node[id].before;
+    for (int i = 0; i < before->n; i++)
+        mark_dirty(r, before->id[i]);
+}
+
+/* All predecessors of a dirty task have been served: if the task is ready before its turn, or
+ * has none, it enters the heap. */
+static void enter(struct replay *r, int id)
+{
+    const struct node *node = &r->p->node[id];
+    if (!(r->p->flags[id] & OUT)) {
+        if (node->ready >= r->p->times[id].ready + r->shift)
+            return;
+        leave_order(r, id);
+    }
+    push(r, id, node->ready);
+}
+
+/* A task has been served: report it to its successors if it ended at another time than expected
+ * (`moved`), or if a successor asked. */
+static void tell(struct replay *r, int id, ticks end, bool moved)
+{
+    const struct id_list *before = &r->p->node[id].before;
+    const unsigned char *flags = r->p->flags;
+    bool any = false;
+    for (int i = 0; i < before->n; i++) {
+        struct node *next = &r->p->node[before->id[i]];
+        if (flags[before->id[i]] & DIRTY) {
+            next->ready = end > next->ready ? end : next->ready;
+            any |= --next->missing == 0;
+        } else if (moved) {
+            mark_dirty(r, before->id[i]);
+            any |= next->missing == 0;
+        }
+    }
+    for (int i = 0; any && i < before->n; i++) /* this may make other successors dirty */
+        if (flags[before->id[i]] & DIRTY && r->p->node[before->id[i]].missing == 0)
+            enter(r, before->id[i]);
+}
+
+/* Note a task that belongs to no run: it ended at old_end before, and ends at `end` now. */
+static void note_odd(struct replay *r, ticks old_end, ticks end)
+{
+    r->before_old = old_end > r->before_old ? old_end : r->before_old;
+    r->before_new = end > r->before_new ? end : r->before_new;
+}
+
+static void note_end(struct replay *r, ticks old_end, ticks end)
+{
+    if (end - old_end != r->run) {
+        r->before_old = r->run_old > r->before_old ? r->run_old : r->before_old;
+        r->before_new = r->run_new > r->before_new ? r->run_new : r->before_new;
+        r->run = end - old_end;
+        r->run_old = old_end;
+        r->run_new = end;
+    } else {
+        r->run_old = old_end > r->run_old ? old_end : r->run_old;
+        r->run_new = end > r->run_new ? end : r->run_new;
+    }
+}
+
+/* The queues that a task holds; `whole` is room for a queue that it holds all the time. */
+static const struct hold *holds_of(const struct sim_task *task, struct hold *whole)
+{
+    *whole = (struct hold){ task->queue, 0, task->duration };
+    return task->hold ? task->hold : whole;
+}
+
+/* A lower bound: a queue does its current work, then all that is left to it. */
+static void look_ahead(struct replay *r, const struct sim_task *task)
+{
+    const struct queues *q = &r->p->queues;
+    struct hold whole;
+    const struct hold *hold = holds_of(task, &whole);
+    for (int i = 0; i < task->n_holds && r->limit < HP_MAX_TICKS; i++) {
+        ticks until = q->free[hold[i].queue] + q->left[hold[i].queue];
+        if (until > r->limit)
+            r->beyond = until;
+    }
+}
+
+/* Work that a task has been given is no longer left. */
+static void count_given(struct replay *r, const struct sim_task *task)
+{
+    struct hold whole;
+    const struct hold *hold = holds_of(task, &whole);
+    for (int i = 0; i < task->n_holds; i++) {
+        ticks *left = &r->p->queues.left[hold[i].queue];
+        *left = hp_less(*left, hold[i].busy);
+    }
+}
+
+static void emit(struct replay *r, int entry, ticks end)
+{
+    struct delta_timeline *p = r->p;
+    p->order[r->emitted] = entry;
+    p->reach[r->emitted + 1] = end > p->reach[r->emitted] ? end : p->reach[r->emitted];
+    r->emitted++;
+    p->open[r->emitted] = r->open;
+}
+
+/* A task has been given all its queues. */
+static void decide(struct replay *r, int id, struct times times, const ticks *from)
+{
+    struct delta_timeline *p = r->p;
+    ticks old_end = p->times[id].end;
+    bool is_new = p->place[id] == INT_MAX, whole = hp_set_times(p, id, times, from);
+    emit(r, id, times.end);
+    unsigned flags = p->flags[id];
+    p->flags[id] |= DONE;
+    r->away -= p->place[id] < r->at && flags & OUT;
+    if (flags & FRESH || !whole)
+        note_odd(r, is_new ? 0 : old_end, times.end);
+    else
+        note_end(r, old_end, times.end);
+    bool moved = is_new || times.end != old_end + r->shift;
+    if (moved || flags & WALK)
+        tell(r, id, times.end, moved);
+}
+
+/* A ready task has to wait for some link, or comes to it later. */
+static void leave_open(struct replay *r, int id)
+{
+    r->open++;
+    emit(r, ~id, 0);
+    if (r->p->flags[id] & OUT)
+        return;
+    r->away++;
+    leave_order(r, id);
+}
+
+static void go_on(struct replay *r, const struct ready_task *what)
+{
+    struct delta_timeline *p = r->p;
+    const struct sim_task *task = &p->node[what->id].task;
+    struct ready_task again = *what;
+    if (what->flow < 0)
+        again.flow = hp_flow_new(&p->flows, &p->arena, task->n_holds, what->time);
+    struct flow *flow = &p->flows.flow[again.flow];
+    again.time = hp_flow_go(flow, task, &p->queues, what->time);
+    look_ahead(r, task);
+    if (again.time >= 0) {
+        if (what->flow < 0)
+            leave_open(r, what->id);
+        again.since = hp_since(task, flow->ready);
+        hp_line_push(&p->out_of_turn, &p->arena, again);
+        return;
+    }
+    r->open -= what->flow >= 0;
+    struct times times = { flow->arrived, flow->start, flow->end };
+    hp_flow_free(&p->flows, again.flow); /* its arrays stay valid until the next flow is made */
+    decide(r, what->id, times, flow->from);
+}
+
+static void serve(struct replay *r, const struct ready_task *what)
+{
+    struct delta_timeline *p = r->p;
+    const struct sim_task *task = &p->node[what->id].task;
+    if (!hp_is_claimed(task)) {
+        go_on(r, what);
+        return;
+    }
+    struct times times = hp_claim(task, p->queues.free, what->time, p->from);
+    count_given(r, task);
+    look_ahead(r, task);
+    decide(r, what->id, times, p->from);
+}
+
+/* Set `shift` if everything from here on is `run` later than before (see above). */
+static void try_shift(struct replay *r, ticks next_ready)
+{
+    if (r->run != r->shift && r->before_old < next_ready &&
+        r->before_new <= next_ready + r->run)
+        r->shift = r->run;
+}
+
+static int task_at(const int *order, int place)
+{
+    return order[place] < 0 ? ~order[place] : order[place];
+}
+
+/* Restore the queues to their state after positions `first` to `n` of an order have been
+ * served: only holds that last beyond the last ready time matter. */
+static void restore_queues(struct delta_timeline *p, const int *order, const ticks *reach,
+                           int first, int n)
+{
+    ticks now = n > 0 ? p->times[task_at(order, n - 1)].ready : 0;
+    for (int i = n - 1; i >= first && reach[i + 1] > now; i--) {
+        if (order[i] < 0)
+            continue;
+        const struct sim_task *task = &p->node[order[i]].task;
+        const ticks *uneven = p->uneven[order[i]];
+        struct hold whole;
+        const struct hold *hold = holds_of(task, &whole);
+        for (int k = 0; k < task->n_holds; k++) {
+            ticks *until = &p->queues.free[hold[k].queue];
+            ticks offset = uneven ? uneven[k + 1] : hold[k].offset;
+            ticks held = p->times[order[i]].start + offset + hold[k].busy;
+            if (held > *until && (hold[k].busy || task->held == HELD_TOGETHER))
+                *until = held;
+        }
+    }
+}
+
+/* The work left to each queue: all its work, less what it can have done by now. */
+static void find_left(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    ticks now = r->emitted ? p->times[task_at(p->order, r->emitted - 1)].ready : 0;
+    for (int q = 0; q < p->n_queues && r->limit < HP_MAX_TICKS; q++)
+        p->queues.left[q] = (ticks)p->busy[q] - hp_latest(p->queues.free[q], now);
+}
+
+/* Move tasks that no change concerns, while everything served lately is `shift` later than
+ * before and nothing else is under way: they and their queues are `shift` later too. */
+static bool move_on(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    const int *order = p->old_order;
+    int from = r->at, to = from;
+    ticks ready = p->times[task_at(order, from)].ready;
+    if (r->run != r->shift || r->before_old >= ready || r->before_new > ready + r->shift ||
+        from < r->shut || p->old_open[from] || r->away || hp_line_first(&p->out_of_turn))
+        return false;
+    while (to < p->n_old_order && !p->flags[task_at(order, to)])
+        to++;
+    r->shut = to;
+    while (p->old_open[to])
+        to--;
+    if (to - from < 4)
+        return false;
+    memcpy(p->order + r->emitted, order + from, (size_t)(to - from) * sizeof *order);
+    memcpy(p->open + r->emitted + 1, p->old_open + from + 1,
+           (size_t)(to - from) * sizeof *p->open);
+    for (int i = from; i < to; i++) {
+        ticks reach = p->old_reach[i + 1] + r->shift, before = p->reach[r->emitted];
+        p->reach[++r->emitted] = reach > before ? reach : before;
+    }
+    if (r->shift) {
+        hp_shift(p, order + from, to - from, r->shift);
+        p->shifted =
+            GROW(&p->arena, struct shifted, p->shifted, p->n_shifted, &p->shifted_capacity);
+        p->shifted[p->n_shifted++] = (struct shifted){ from, to, r->shift };
+    }
+    r->run_old = p->old_reach[to] > r->run_old ? p->old_reach[to] : r->run_old;
+    r->run_new = p->reach[r->emitted] > r->run_new ? p->reach[r->emitted] : r->run_new;
+    restore_queues(p, p->order, p->reach, r->emitted - (to - from), r->emitted);
+    find_left(r);
+    r->at = to - 1;
+    return true;
+}
+
+/* Serve a task in its turn, or let it leave the order. */
+static void take_turn(struct replay *r, int id)
+{
+    struct delta_timeline *p = r->p;
+    struct node *node = &p->node[id];
+    if (p->flags[id] & GONE)
+        note_odd(r, p->times[id].end, 0);
+    else if (p->flags[id] & OUT)
+        r->away += !(p->flags[id] & DONE);
+    if (p->flags[id] & (GONE | OUT))
+        return;
+    try_shift(r, p->times[id].ready);
+    if (!p->flags[id] && move_on(r))
+        return;
+    ticks ready = p->times[id].ready + r->shift;
+    struct ready_task turn = { ready, hp_since(&node->task, ready), node->task.number, id, -1 };
+    for (const struct ready_task *next; (next = hp_line_first(&p->out_of_turn));) {
+        if (!hp_comes_first(next, &turn))
+            break;
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
+        serve(r, &first);
+    }
+    if (p->flags[id] & OUT)
+        return; /* one of these went first */
+    if (p->flags[id] & DIRTY) {
+        if (node->missing || node->ready > ready) {
+            r->away++;
+            leave_order(r, id);
+            if (!node->missing)
+                push(r, id, node->ready);
+            return;
+        }
+        turn.time = node->ready;
+        turn.since = hp_since(&node->task, node->ready);
+    }
+    r->at++; /* inspected from now on as done */
+    serve(r, &turn);
+    r->at--;
+}
+
+/* Is this the position at which a task got its last link after waiting? */
+static bool has_links(const struct delta_timeline *p, int place)
+{
+    return p->order[place] >= 0 && p->place[p->order[place]] != place;
+}
+
+/* The first position that the change can affect: of a removed task, of a task with new
+ * predecessors, or the earliest ready time of a new task. */
 static int first_touched(const struct delta_timeline *p)
 {
-    int first = p->now.n;
-    for (int i = 0; i < p->n_touched; i++) {
-        int id = p->touched[i].id, place = p->place[id];
-        if (place >= 0 && place < first)
-            first = place;
-        if (p->node[id].alive && (place = place_for(&p->now, p->node[id].task.number)) < first)
-            first = place;
+    int first = p->n_order, lo = 0;
+    ticks earliest = HP_MAX_TICKS;
+    for (int i = 0; i < p->n_touched; i++)
+        if (p->touched[i].node.alive && !p->node[p->touched[i].id].alive &&
+            p->place[p->touched[i].id] < first)
+            first = p->place[p->touched[i].id];
+    for (int i = 0; i < p->n_fresh; i++) {
+        const struct node *node = &p->node[p->fresh[i]];
+        ticks ready = 0;
+        bool known = node->alive;
+        if (node->alive && p->place[p->fresh[i]] < first)
+            first = p->place[p->fresh[i]];
+        for (int k = 0; known && k < node->after.n; k++) {
+            int from = node->after.id[k];
+            known = p->place[from] != INT_MAX;
+            ready = known && p->times[from].end > ready ? p->times[from].end : ready;
+        }
+        earliest = known && ready < earliest ? ready : earliest;
     }
+    while (lo < first) { /* find the first position that is ready no earlier */
+        int mid = (lo + first) / 2, at = mid;
+        while (at >= lo && has_links(p, at))
+            at--;
+        if (at < lo || p->times[task_at(p->order, at)].ready < earliest)
+            lo = mid + 1;
+        else
+            first = at;
+    }
+    while (first > 0 && (p->open[first] || has_links(p, first - 1)))
+        first--; /* back to a position where no task waits for a link or has just got one */
     return first;
 }
 
-static int by_number(const void *a, const void *b)
+/* Each task may occur twice in the order. */
+static void make_room(struct delta_timeline *p)
 {
-    const struct turn *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static void append_turn(struct delta_timeline *p, struct turn turn)
-{
-    p->place[turn.id] = p->now.n;
-    p->now.turn[p->now.n++] = turn;
-}
-
-/* Set the old order aside, and merge what it has from `first` on with the touched tasks. */
-static void make_order(struct delta_timeline *p, int first)
-{
-    struct service old = p->now;
-    p->now = p->old;
-    p->old = old;
-    while (p->now.capacity < old.n + p->n_touched + 1)
-        p->now.turn =
-            GROW(&p->arena, struct turn, p->now.turn, p->now.capacity, &p->now.capacity);
-    for (int i = 0; i < HP_SNAPSHOTS; i++) {
-        bool kept = old.snapshot[i] && old.snapshot[i]->place <= first;
-        p->now.snapshot[i] = kept ? old.snapshot[i] : NULL;
-    }
-    if (first)
-        memcpy(p->now.turn, old.turn, (size_t)first * sizeof *old.turn);
-    p->now.n = first;
-    p->n_fresh = 0;
-    for (int i = 0; i < p->n_touched; i++)
-        if (p->node[p->touched[i].id].alive) {
-            p->fresh = GROW(&p->arena, struct turn, p->fresh, p->n_fresh, &p->fresh_capacity);
-            p->fresh[p->n_fresh++] =
-                (struct turn){ p->node[p->touched[i].id].task.number, p->touched[i].id };
-        }
-    hp_sort(p->fresh, p->n_fresh, sizeof *p->fresh, by_number);
-    int next = 0;
-    for (int i = first; i < old.n; i++) {
-        while (next < p->n_fresh && p->fresh[next].number < old.turn[i].number)
-            append_turn(p, p->fresh[next++]);
-        if (p->node[old.turn[i].id].changed != p->change)
-            append_turn(p, old.turn[i]);
-    }
-    while (next < p->n_fresh)
-        append_turn(p, p->fresh[next++]);
-    p->first_replayed = first;
-    p->replayed = true;
-}
-
-/* Replaying ------------------------------------------------------------------------------ */
-
-static void set_queues(struct delta_timeline *p, int first)
-{
-    const struct snapshot *last = p->now.snapshot[0];
-    for (int i = 1; i < HP_SNAPSHOTS; i++)
-        if (p->now.snapshot[i] && p->now.snapshot[i]->place <= first &&
-            p->now.snapshot[i]->place > last->place)
-            last = p->now.snapshot[i];
-    copy_snapshot(p, &p->at, last);
-}
-
-/* The old order may still need the snapshot that has this number now. */
-static void take_snapshot(struct delta_timeline *p, int number)
-{
-    struct snapshot *room = p->room[number];
-    struct snapshot *to = p->old.snapshot[number] == &room[0] ? &room[1] : &room[0];
-    copy_snapshot(p, to, &p->at);
-    p->now.snapshot[number] = to;
-}
-
-/* Count what a task holds. Returns a time that the step certainly reaches: its queues do their
- * work so far, and then all that is left to them. */
-static ticks look_ahead(struct delta_timeline *p, const struct sim_task *task)
-{
-    struct hold whole = { task->queue, 0, task->duration };
-    const struct hold *hold = task->hold ? task->hold : &whole;
-    ticks most = 0;
-    for (int i = 0; i < task->n_holds; i++) {
-        int q = hold[i].queue;
-        p->at.done[q] += (double)hold[i].busy;
-        double left = p->busy[q] - p->at.done[q];
-        ticks until = hp_later(p->at.queues.behind[q],
-                               left < (double)HP_MAX_TICKS ? (ticks)left : HP_MAX_TICKS);
-        most = until > most ? until : most;
-    }
-    return most;
-}
-
-static void set_times(struct delta_timeline *p, int id, struct times times)
-{
-    struct times *now = &p->times[id];
-    if (now->ready == times.ready && now->start == times.start && now->end == times.end)
+    int need = 2 * p->n_ids + 1;
+    if (need <= p->order_capacity)
         return;
-    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
-    p->moved[p->n_moved++] = (struct times_before){ id, *now };
-    *now = times;
+    int capacity = 2 * need, n = p->n_old_order;
+    int *order = NEW(&p->arena, int, capacity), *open = NEW(&p->arena, int, capacity + 1);
+    ticks *reach = NEW(&p->arena, ticks, capacity + 1);
+    p->order = NEW(&p->arena, int, capacity);
+    p->open = NEW(&p->arena, int, capacity + 1);
+    p->reach = NEW(&p->arena, ticks, capacity + 1);
+    p->old_order = memcpy(order, p->old_order, (size_t)n * sizeof *order);
+    p->old_open = memcpy(open, p->old_open, (size_t)(n + 1) * sizeof *open);
+    p->old_reach = memcpy(reach, p->old_reach, (size_t)(n + 1) * sizeof *reach);
+    p->order_capacity = capacity;
+}
+
+/* Set the old order aside, and begin the new one with the unaffected positions. */
+static void begin(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    r->at = first_touched(p);
+    int *order = p->order, *open = p->open;
+    ticks *reach = p->reach;
+    p->order = p->old_order;
+    p->reach = p->old_reach;
+    p->open = p->old_open;
+    p->old_order = order;
+    p->old_reach = reach;
+    p->old_open = open;
+    p->n_old_order = p->n_order;
+    p->replayed = true;
+    p->first_replayed = r->at;
+    make_room(p);
+    memcpy(p->order, p->old_order, (size_t)r->at * sizeof *order);
+    memcpy(p->reach, p->old_reach, (size_t)(r->at + 1) * sizeof *reach);
+    memcpy(p->open, p->old_open, (size_t)(r->at + 1) * sizeof *open);
+    r->emitted = r->at;
+    r->before_old = r->before_new = p->reach[r->at];
+    memset(p->queues.free, 0, (size_t)p->n_queues * sizeof(ticks));
+    memset(p->queues.asked, 0, (size_t)p->n_queues * sizeof(ticks));
+    memset(p->queues.given, 0, (size_t)p->n_queues * sizeof(ticks));
+    restore_queues(p, p->old_order, p->old_reach, 0, r->at);
+    memset(p->flags, 0, (size_t)p->n_ids);
+    for (int i = 0; i < p->n_touched; i++)
+        if (!p->node[p->touched[i].id].alive)
+            p->flags[p->touched[i].id] |= GONE;
+}
+
+/* Tasks that are new, or have new predecessors, have no turn: the argument about shifts does
+ * not hold for them. */
+static void enter_fresh(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    for (int i = 0; i < p->n_fresh; i++)
+        p->flags[p->fresh[i]] |= OUT | FRESH;
+    for (int i = 0; i < p->n_fresh; i++) {
+        int id = p->fresh[i];
+        if (!p->node[id].alive || r->p->flags[id] & QUEUED)
+            continue;
+        leave_order(r, id);
+        mark_dirty(r, id);
+        if (!p->node[id].missing)
+            push(r, id, p->node[id].ready);
+    }
 }
 
 ticks hp_delta_timeline_update(struct delta_timeline *p, ticks limit)
 {
-    int first = first_touched(p);
-    make_order(p, first);
-    set_queues(p, first);
-    int apart = p->now.n / HP_SNAPSHOTS + 1, start = p->at.place;
-    for (int i = start; i < p->now.n; i++) {
-        int id = p->now.turn[i].id;
-        const struct node *node = &p->node[id];
-        ticks ready = 0;
-        p->at.place = i;
-        if (i % apart == 0 && i > start && !p->now.snapshot[i / apart])
-            take_snapshot(p, i / apart);
-        for (int k = 0; k < node->after.n; k++)
-            ready = hp_latest(ready, p->times[node->after.id[k]].end);
-        struct times times = hp_serve(&node->task, &p->at.queues, ready, p->from);
-        if (i >= first)
-            set_times(p, id, times);
-        p->at.reach = hp_latest(p->at.reach, times.end);
-        ticks until = hp_latest(p->at.reach, look_ahead(p, &node->task));
-        if (until > limit)
-            return p->now.length = until;
+    struct replay r = { .p = p, .limit = limit };
+    begin(&r);
+    enter_fresh(&r);
+    find_left(&r);
+    for (; r.at < p->n_old_order && !r.beyond; r.at++) {
+        int id = task_at(p->old_order, r.at);
+        if (p->place[id] == r.at) /* else it has had its turn */
+            take_turn(&r, id);
     }
-    p->now.length = p->at.reach;
-    for (int q = 0; q < p->n_queues; q++) /* sums that others have delayed */
-        p->now.length = hp_latest(p->now.length, p->at.queues.behind[q]);
-    return p->now.length;
+    while (hp_line_first(&p->out_of_turn) && !r.beyond) {
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
+        serve(&r, &first);
+    }
+    if (r.beyond) {
+        hp_line_clear(&p->out_of_turn);
+        hp_flows_clear(&p->flows);
+        return r.beyond;
+    }
+    p->n_order = r.emitted;
+    hp_place_tasks(p, p->first_replayed);
+    return p->reach[p->n_order];
 }

@@ -67,7 +67,7 @@ static void begin_counting(void *who, const struct task_graph *graph)
 /* Add the interval of a task to its device or devices. */
 static void cover(struct covered *c, struct arena *arena, const struct served *served)
 {
-    hp_cover(c, arena, served->times.start, served->times.end);
+    hp_cover(c, arena, served->now, served->times.start, served->times.end);
 }
 
 static void count_task(void *who, int t, int micro, const struct served *served)

@@ -1,23 +1,63 @@
 /* sim/full/links.h - how tasks take their queues. Internal.
  *
- * Tasks are served one after another, in an order that does not depend on times. A task starts
- * on a queue when it is ready and the queue is free; so all times are maxima of sums of
- * durations, and none can grow when a duration shrinks.
+ * A task that holds all its queues together gets them when it is ready (hp_claim()); so does a
+ * task of the first class that holds its links independently. All other tasks are FLOWS. A
+ * message takes the links of its route one after another. A task of the second class gives way:
+ * it waits until no task of the first class wants the link.
  *
- * A link has two LANES. Tasks of the first class wait for each other alone. Sums, of the second
- * class, wait for all work before them: a sum ends when the link has done its own bytes and all
- * that came before it in the order. What the first class takes from a link while a sum is under
- * way delays the sums after it, and at last the step, which lasts until every link has done all
- * its work. */
+ * All decisions are made in the order of (time, since, number), struct ready_task. A task of
+ * the first class is decided when it comes to a link: it holds the link from the time when the
+ * link is free. A task of the second class is decided when it starts, after all tasks of the
+ * first class that have come by then. No decision depends on a later one, so the timeline is
+ * unique. (A task of the second class ends later than it starts on its last link, because
+ * nobody waits for a link that is held for no time.)
+ *
+ * Tasks of the second class that wait for a link are served in the order of arrival. Such a
+ * task is looked at again at the time when the link will have done all earlier work. If a task
+ * of the first class has come in between, the task is looked at once more. */
 #ifndef SIM_FULL_LINKS_H
 #define SIM_FULL_LINKS_H
 
+#include "base/arena.h"
 #include "sim/tasks.h"
 
-/* By queue: when it has done all its work so far of the first class; and of both. */
+/* By queue. */
 struct queues {
-    ticks *free, *behind;
+    ticks *free;          /* when it has done all its work so far */
+    ticks *asked, *given; /* of the second class: tasks that have come, and tasks of these that
+                             have started */
+    ticks *left;          /* work that is still to come; NULL: unused */
 };
+
+/* A task while it takes its links. */
+struct flow {
+    ticks arrived; /* when the task was ready */
+    ticks ready;   /* when the current link, or all links, can be taken */
+    ticks start, end;
+    int hop;     /* of a message: the current link */
+    int left;    /* of another task: links that it still lacks; -1: it has asked for none */
+    ticks *from; /* by hold: when it starts; while it waits, ~asked of the queue when it came */
+    int room;    /* size of from[] */
+    ticks began; /* when it got its first link; such flows form a list */
+    int before, after;
+};
+
+/* Flows by number; ended ones are reused. */
+struct flows {
+    struct flow *flow;
+    int n, capacity;
+    int *spare[32]; /* by logarithm of the room */
+    int n_spare[32], spare_capacity[32];
+    int first, last; /* of the flows that have begun, in this order; -1 */
+};
+
+void hp_flows_begin(struct flows *flows);
+int hp_flow_new(struct flows *flows, struct arena *arena, int n_holds, ticks ready);
+void hp_flow_free(struct flows *flows, int flow);
+void hp_flows_clear(struct flows *flows); /* free all */
+
+/* A flow gets its first link now: it joins the list until it is freed. */
+void hp_flow_began(struct flows *flows, int flow, ticks now);
 
 /* The time that a task takes beyond its longest hold; for a message, also beyond the latencies
  * before its last link. */
@@ -31,92 +71,81 @@ static inline ticks hp_rest(const struct sim_task *task)
     return hp_latest(task->duration - longest - before, 0);
 }
 
-/* A task of the first class holds a queue from `start` on. */
-static inline void hp_take(const struct queues *q, int queue, ticks start, ticks busy)
+/* Does a task get all its queues when it is ready? */
+static inline bool hp_is_claimed(const struct sim_task *task)
 {
-    q->free[queue] = hp_later(start, busy);
-    q->behind[queue] = hp_later(hp_latest(q->behind[queue], start), busy);
+    return task->held == HELD_TOGETHER ||
+           (task->traffic == TRAFFIC_NEXT && (task->held == HELD_EACH || task->n_holds <= 1));
 }
 
-/* Give a link to a task that comes at `ready`; returns when the task starts there. A hold of no
- * time does not wait. */
-static inline ticks hp_hold(const struct queues *q, const struct hold *hold, ticks ready,
-                            unsigned char traffic)
+/* Give a queue to a task that comes at `ready`; returns when the task starts there. A hold of
+ * no time does not wait. */
+static inline ticks hp_hold(ticks *free, ticks ready, ticks busy)
 {
-    ticks *behind = &q->behind[hold->queue];
-    if (!hold->busy)
+    if (!busy)
         return ready;
-    ticks start = hp_latest(traffic == TRAFFIC_NEXT ? q->free[hold->queue] : *behind, ready);
-    if (traffic == TRAFFIC_NEXT)
-        hp_take(q, hold->queue, start, hold->busy);
-    else
-        *behind = hp_later(start, hold->busy);
+    ticks start = hp_latest(*free, ready);
+    *free = hp_later(start, busy);
     return start;
 }
 
-/* Queues that are held together. */
-static inline ticks hp_take_together(const struct sim_task *task, const struct queues *q,
-                                     ticks ready, ticks *from)
+/* Take queues that are held together. */
+static inline ticks hp_claim_together(const struct sim_task *task, ticks *free, ticks ready,
+                                      ticks *from)
 {
     ticks start = ready;
     for (int i = 0; i < task->n_holds; i++)
-        start = hp_latest(start, q->free[task->hold[i].queue] - task->hold[i].offset);
+        start = hp_latest(start, free[task->hold[i].queue] - task->hold[i].offset);
     for (int i = 0; i < task->n_holds; i++) {
         from[i] = hp_later(start, task->hold[i].offset);
-        hp_take(q, task->hold[i].queue, from[i], task->hold[i].busy);
+        free[task->hold[i].queue] = hp_later(from[i], task->hold[i].busy);
     }
     return start;
 }
 
-/* The links of a collective, each by itself. */
-static inline struct times hp_take_each(const struct sim_task *task, const struct queues *q,
-                                        ticks ready, ticks *from)
+/* Take links that are held independently. */
+static inline struct times hp_claim_each(const struct sim_task *task, ticks *free, ticks ready,
+                                         ticks *from)
 {
     struct times t = { ready, HP_MAX_TICKS, ready };
-    for (int i = 0; i < task->n_holds; i++) {
-        from[i] = hp_hold(q, &task->hold[i], ready, task->traffic);
-        t.start = hp_earliest(t.start, from[i]);
-        t.end = hp_latest(t.end, hp_later(from[i], task->hold[i].busy));
-    }
-    t.start = task->n_holds ? t.start : ready;
-    t.end = hp_later(t.end, hp_rest(task));
-    return t;
-}
-
-/* The links of a message, hop by hop. */
-static inline struct times hp_take_route(const struct sim_task *task, const struct queues *q,
-                                         ticks ready, ticks *from)
-{
-    struct times t = { ready, ready, 0 };
-    ticks comes = ready;
+    ticks longest = 0;
     for (int i = 0; i < task->n_holds; i++) {
         const struct hold *hold = &task->hold[i];
-        ticks latency = i ? hold->offset - hold[-1].offset : 0;
-        comes = i ? hp_later(from[i - 1], latency) : ready;
-        from[i] = hp_hold(q, hold, comes, task->traffic);
-        t.end = hp_latest(hp_later(t.end, latency), hp_later(from[i], hold->busy));
+        from[i] = hp_hold(&free[hold->queue], ready, hold->busy);
+        t.start = hp_earliest(t.start, from[i]);
+        t.end = hp_latest(t.end, hp_later(from[i], hold->busy));
+        longest = hp_latest(longest, hold->busy);
     }
-    t.start = from[0];
-    t.end = hp_later(t.end, hp_rest(task));
+    t.start = task->n_holds ? t.start : ready;
+    t.end = hp_later(t.end, task->duration - longest);
     return t;
 }
 
-/* Serve a task that is ready; from[] receives when each hold starts. */
-static inline struct times hp_serve(const struct sim_task *task, const struct queues *q,
-                                    ticks ready, ticks *from)
+/* Give a ready task all its queues; from[] receives when each hold starts. */
+static inline struct times hp_claim(const struct sim_task *task, ticks *free, ticks ready,
+                                    ticks *from)
 {
     ticks start = ready;
     if (!task->hold && task->n_holds) {
-        start = hp_latest(ready, q->free[task->queue]);
-        hp_take(q, task->queue, start, task->duration);
+        start = hp_latest(ready, free[task->queue]);
+        free[task->queue] = hp_later(start, task->duration);
     } else if (task->held == HELD_TOGETHER) {
-        start = hp_take_together(task, q, ready, from);
+        start = hp_claim_together(task, free, ready, from);
     } else {
-        return task->held == HELD_ON_ROUTE && task->n_holds
-                   ? hp_take_route(task, q, ready, from)
-                   : hp_take_each(task, q, ready, from);
+        return hp_claim_each(task, free, ready, from);
     }
     return (struct times){ ready, start, hp_later(start, task->duration) };
+}
+
+/* Advance a flow at time `now`. Returns when it is to be advanced again; -1: it has all its
+ * links, and flow->start and flow->end are the task's. */
+ticks hp_flow_go(struct flow *flow, const struct sim_task *task, const struct queues *queues,
+                 ticks now);
+
+/* The second part of the key by which a task or its flow is served. */
+static inline ticks hp_since(const struct sim_task *task, ticks ready)
+{
+    return task->traffic == TRAFFIC_NEXT ? -1 : ready;
 }
 
 #endif /* SIM_FULL_LINKS_H */

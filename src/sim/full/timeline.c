@@ -1,7 +1,6 @@
 /* Full simulation (FlexFlow, Algorithm 1). Task instances are pairs (row, task) and never
  * written out; a row has counters only while it is under way. timeline_slots.c keeps the order
  * of the schedule. */
-#include <limits.h>
 #include <string.h>
 
 #include "base/stop.h"
@@ -32,12 +31,10 @@ static struct under_way *open_row(struct timeline_run *s, int row)
     if (spare->n)
         *w = spare->list[--spare->n];
     else
-        *w = (struct under_way){ NEW(&s->arena, int, n + 1), NEW(&s->arena, ticks, n + 1),
-                                 NEW(&s->arena, int, n + 1), 0 };
+        *w = (struct under_way){ NEW(&s->arena, int, n + 1), NEW(&s->arena, ticks, n + 1), 0 };
     if (n)
         memcpy(w->missing, all_missing(s, row), (size_t)n * sizeof *w->missing);
     memset(w->ready, 0, (size_t)n * sizeof *w->ready);
-    memset(w->level, 0, (size_t)n * sizeof *w->level);
     w->left = n;
     return w;
 }
@@ -50,31 +47,27 @@ static void close_row(struct timeline_run *s, int row)
     s->of_row[row] = (struct under_way){ 0 };
 }
 
-/* In the tail devices compute last: a framework updates parameters when all gradients are
- * there. */
-static void push(struct timeline_run *s, int row, int task)
+static void push(struct timeline_run *s, int row, int task, ticks ready)
 {
-    const struct sim_task *t = &s->graph.task[task];
-    int *level = &s->of_row[row].level[hp_row_place(&s->rows, row, task)];
-    if (is_tail(s, task) && !s->iteration->delayed && t->n_holds && !t->hold)
-        *level = INT_MAX;
-    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ *level, row, t->number, task });
+    int64_t number = s->rows.n > 1 ? (int64_t)hp_row_micro(&s->rows, row) << 32 | task
+                                   : s->graph.task[task].number;
+    ticks since = hp_since(&s->graph.task[task], ready);
+    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, since, number, task, -1 });
 }
 
-void hp_release(struct timeline_run *s, int row, int task, const struct ended *what)
+/* A predecessor of a task has ended: `by`. */
+void hp_release(struct timeline_run *s, int row, int task, ticks end, struct task_instance by)
 {
     struct under_way *w = &s->of_row[row];
     if (!w->missing)
         w = open_row(s, row);
     int place = hp_row_place(&s->rows, row, task);
     ticks *ready = &w->ready[place];
-    if (s->keep && what->time >= *ready)
-        s->keep->by[row][place] = what->by;
-    *ready = hp_latest(*ready, what->time);
-    if (what->level > w->level[place])
-        w->level[place] = what->level;
+    if (s->keep && end >= *ready)
+        s->keep->by[row][place] = by;
+    *ready = hp_latest(*ready, end);
     if (--w->missing[place] == 0)
-        push(s, row, task);
+        push(s, row, task, *ready);
 }
 
 /* Serving ------------------------------------------------------------------------------ */
@@ -88,57 +81,87 @@ static void note_served(struct timeline_run *s, int row, int task, const struct 
         s->times[task] = what->times;
     if (s->keep)
         s->keep->times[row][hp_row_place(&s->rows, row, task)] = what->times;
-    for (int i = 0; s->keep && t->hold && i < t->n_holds; i++) {
-        int at = s->keep->hold_start[task] + i;
-        s->keep->held[row][at] = what->from[i];
-        s->keep->behind[row][at] =
-            s->queues.behind[t->hold[i].queue] - t->hold[i].busy; /* just served */
-    }
+    if (s->keep && t->hold && t->n_holds)
+        memcpy(s->keep->held[row] + s->keep->hold_start[task], what->from,
+               (size_t)t->n_holds * sizeof *what->from);
     if (s->observer)
         s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), what);
 }
 
 /* Release the tasks that wait for a task: those of the same row; and those of the tail, in the
  * period of the micro-batch, if it is the last one there with its body. */
-static void release_next(struct timeline_run *s, int row, int task, const struct ended *what)
+static void release_next(struct timeline_run *s, int row, int task, ticks end)
 {
+    const struct task_instance me = { row, task };
     for (int64_t i = s->before.start[task]; i < s->before.start[task + 1]; i++) {
         int next = s->before.task[i];
         if (is_tail(s, next) == is_tail(s, task)) {
-            hp_release(s, row, next, what);
+            hp_release(s, row, next, end, me);
             continue;
         }
         int to = hp_tail_row(&s->rows, next, row), group = hp_row_group(&s->rows, to);
         if (row == hp_last_in_period(s->iteration, group, to - s->rows.period[group],
                                      hp_body_number(s->iteration, row)))
-            hp_release(s, to, next, what);
+            hp_release(s, to, next, end, me);
     }
+}
+
+/* A task has been given all its queues. */
+static void end_task(struct timeline_run *s, int row, int task, const struct served *what)
+{
+    note_served(s, row, task, what);
+    release_next(s, row, task, what->times.end);
+    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
+        hp_leave_slot(s, row, task, what->times.end);
+    if (is_tail(s, task) && s->gated && s->iteration->delayed)
+        hp_note_updates(s, row, task, what->times.end);
+    if (--s->of_row[row].left == 0)
+        close_row(s, row);
+}
+
+/* Advance a flow. -1: it has to be looked at again; else it has all its links. */
+static int go_on(struct timeline_run *s, const struct ready_task *what, struct served *served)
+{
+    const struct sim_task *task = &s->graph.task[what->id];
+    struct ready_task again = *what;
+    if (again.flow < 0)
+        again.flow = hp_flow_new(&s->flows, &s->arena, task->n_holds, what->time);
+    struct flow *flow = &s->flows.flow[again.flow];
+    again.time = hp_flow_go(flow, task, &s->queues, what->time);
+    if (again.time >= 0) {
+        again.since = hp_since(task, flow->ready);
+        hp_heap_push(&s->heap, &s->arena, again);
+        if (flow->began < 0 && (flow->hop || (flow->left >= 0 && flow->left < task->n_holds)))
+            hp_flow_began(&s->flows, again.flow, what->time);
+        return -1;
+    }
+    served->times = (struct times){ flow->arrived, flow->start, flow->end };
+    served->from = flow->from;
+    return again.flow;
 }
 
 static void serve(struct timeline_run *s, const struct ready_task *what)
 {
-    int row = what->row, task = what->id, place = hp_row_place(&s->rows, row, task);
-    struct served served = { .from = s->from };
-    served.times =
-        hp_serve(&s->graph.task[task], &s->queues, s->of_row[row].ready[place], s->from);
-    const struct ended ended = { served.times.end, { row, task }, what->level };
-    note_served(s, row, task, &served);
-    if (s->keep)
-        s->keep->level[row][place] = what->level;
-    release_next(s, row, task, &ended);
-    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
-        hp_leave_slot(s, task, &ended);
-    if (is_tail(s, task) && s->gated && s->iteration->delayed)
-        hp_note_updates(s, task, &ended);
-    if (--s->of_row[row].left == 0)
-        close_row(s, row);
+    int row = s->rows.n > 1 ? (int)(what->number >> 32) : 0, task = what->id;
+    struct served served = { .from = s->from, .now = what->time };
+    int flow = -1;
+    if (is_tail(s, task))
+        row = hp_tail_row(&s->rows, task, row);
+    if (hp_is_claimed(&s->graph.task[task]))
+        served.times = hp_claim(&s->graph.task[task], s->queues.free, what->time, s->from);
+    else if ((flow = go_on(s, what, &served)) < 0)
+        return;
+    if (s->flows.first >= 0)
+        served.now = s->flows.flow[s->flows.first].began;
+    end_task(s, row, task, &served);
+    if (flow >= 0)
+        hp_flow_free(&s->flows, flow);
 }
 
 /* Make room for the start of each hold of a row's tasks. */
 static void begin_holds(struct timeline_run *s, struct timeline *keep)
 {
     keep->held = NEW(&keep->arena, ticks *, s->rows.n);
-    keep->behind = NEW(&keep->arena, ticks *, s->rows.n);
     keep->hold_start = NEW(&keep->arena, int, s->graph.n_tasks);
     for (int row = 0; row < s->rows.n; row++) {
         int n = 0;
@@ -148,7 +171,6 @@ static void begin_holds(struct timeline_run *s, struct timeline *keep)
             n += s->graph.task[task].hold ? s->graph.task[task].n_holds : 0;
         }
         keep->held[row] = NEW(&keep->arena, ticks, n);
-        keep->behind[row] = NEW(&keep->arena, ticks, n);
     }
 }
 
@@ -157,12 +179,10 @@ static void begin_timeline(struct timeline_run *s, struct timeline *keep)
     keep->rows = s->rows;
     keep->times = NEW(&keep->arena, struct times *, s->rows.n);
     keep->by = NEW(&keep->arena, struct task_instance *, s->rows.n);
-    keep->level = NEW(&keep->arena, int *, s->rows.n);
     for (int row = 0; row < s->rows.n; row++) {
         int n = hp_row_size(&s->rows, row);
         keep->times[row] = NEW(&keep->arena, struct times, n);
         keep->by[row] = NEW(&keep->arena, struct task_instance, n);
-        keep->level[row] = NEW(&keep->arena, int, n);
         memset(keep->by[row], -1, (size_t)n * sizeof *keep->by[row]);
     }
     begin_holds(s, keep);
@@ -173,7 +193,7 @@ static void start_task(struct timeline_run *s, int row, int task)
 {
     if (!s->of_row[row].missing)
         open_row(s, row);
-    push(s, row, task);
+    push(s, row, task, 0);
 }
 
 /* Release the tasks without predecessors. */
@@ -241,7 +261,9 @@ static void set_up_queues(struct timeline_run *s)
         most = s->graph.task[t].n_holds > most ? s->graph.task[t].n_holds : most;
     s->from = NEW(&s->arena, ticks, most);
     s->queues.free = NEW(&s->arena, ticks, s->graph.n_queues);
-    s->queues.behind = NEW(&s->arena, ticks, s->graph.n_queues);
+    s->queues.asked = NEW(&s->arena, ticks, s->graph.n_queues);
+    s->queues.given = NEW(&s->arena, ticks, s->graph.n_queues);
+    hp_flows_begin(&s->flows);
 }
 
 static void set_up(struct timeline_run *s)
@@ -272,8 +294,6 @@ static void run(struct timeline_run *s)
         struct ready_task first = hp_heap_pop(&s->heap);
         serve(s, &first);
     }
-    for (int q = 0; q < s->graph.n_queues; q++) /* sums that others have delayed */
-        s->length = hp_latest(s->length, s->queues.behind[q]);
     hp_arena_free(&s->arena);
 }
 

@@ -21,10 +21,7 @@ struct timeline {
     struct times **times;      /* [row][position of the task in the row] */
     struct task_instance **by; /* [row][position]: the instance whose end, at `ready`, made it
                                   ready; of several, the one served last */
-    int **level;               /* [row][position]: tasks are served by level, then by number and
-                                  row */
     ticks **held;              /* [row]: when each hold starts, from hold_start[task] on */
-    ticks **behind;            /* [row]: likewise in the lane of sums (links.h) */
     int *hold_start;           /* by task */
     int64_t n_instances;
     ticks length;
@@ -38,7 +35,8 @@ void hp_timeline_end(struct timeline *timeline);
 /* The times of a task instance, known when it has been given all its queues. */
 struct served {
     struct times times;
-    const ticks *from; /* by hold: when it starts */
+    const ticks *from; /* by hold: when it starts; NULL without holds */
+    ticks now;         /* instances that are served later start no earlier */
 };
 
 /* Receives the simulation as it runs: `begin` when the tasks are known, then `served` for every

@@ -13,20 +13,10 @@ struct waiting {
     const int *task;
 };
 
-/* The end of an instance, or the latest of several. LEVELS grow from slot to slot and along
- * edges: tasks are served by level, so that stages whose slots come side by side share links in
- * turn. */
-struct ended {
-    ticks time;
-    struct task_instance by; /* the instance that ended then */
-    int level;               /* the highest */
-};
-
 /* The counters of a row that is under way. */
 struct under_way {
     int *missing; /* by position: predecessors that have not ended */
     ticks *ready; /* by position: the latest end of the others */
-    int *level;   /* by position: the highest level of the others */
     int left;     /* tasks to be served */
 };
 
@@ -40,7 +30,8 @@ struct spare {
 struct progress {
     int slot; /* the current slot */
     int left; /* tasks of this slot that are not served */
-    struct ended so_far;
+    ticks time;
+    struct task_instance by; /* the instance that ended then */
 };
 
 /* The updates of a stage's parameters that a device waits for: its own, and parameters that it
@@ -48,7 +39,8 @@ struct progress {
 struct updates {
     int each;     /* in a period */
     int64_t done; /* in all periods so far ... */
-    struct ended last;
+    ticks last;   /* ... and when */
+    struct task_instance by;
 };
 
 /* The state of a full simulation. */
@@ -78,6 +70,7 @@ struct timeline_run {
     int *updated_start,
         *updated; /* by task of the tail: the devices whose parameters it completes */
     struct queues queues;
+    struct flows flows;
     ticks *from; /* scratch: when each hold of a task starts */
     struct ready_heap heap;
     struct timeline *keep;
@@ -87,8 +80,8 @@ struct timeline_run {
     ticks length;
 };
 
-/* timeline.c: a predecessor of a task has ended. */
-void hp_release(struct timeline_run *s, int row, int task, const struct ended *what);
+/* timeline.c: a predecessor of a task has ended, the instance `by`. */
+void hp_release(struct timeline_run *s, int row, int task, ticks end, struct task_instance by);
 
 /* timeline_slots.c: the tasks of each slot; every device begins its first slot. */
 void hp_make_slots(struct timeline_run *s);
@@ -96,7 +89,7 @@ void hp_start_slots(struct timeline_run *s);
 
 /* A compute task of a slot has ended; a task of the tail has ended, which updates parameters.
  */
-void hp_leave_slot(struct timeline_run *s, int task, const struct ended *what);
-void hp_note_updates(struct timeline_run *s, int task, const struct ended *what);
+void hp_leave_slot(struct timeline_run *s, int row, int task, ticks end);
+void hp_note_updates(struct timeline_run *s, int row, int task, ticks end);
 
 #endif /* SIM_FULL_TIMELINE_RUN_H */

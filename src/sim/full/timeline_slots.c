@@ -12,14 +12,11 @@ static int group_index(const struct timeline_run *s, int stage, enum phase phase
 }
 
 /* Keep the latest of several ends, and its instance. */
-static void reach(struct ended *so_far, const struct ended *what)
+static void reach(ticks *time, struct task_instance *by, ticks end, struct task_instance ended)
 {
-    if (what->time >= so_far->time) {
-        so_far->time = what->time;
-        so_far->by = what->by;
-    }
-    if (what->level > so_far->level)
-        so_far->level = what->level;
+    if (end >= *time)
+        *by = ended;
+    *time = hp_latest(*time, end);
 }
 
 /* A device waits for the updates of a period and of earlier periods that it has not done
@@ -33,7 +30,7 @@ static void await_updates(struct timeline_run *s, const struct slot *slot, int d
     int64_t left = (int64_t)(slot->micro + 1) * u->each - u->done;
     p->left = left > 0 ? (int)left : 0;
     if (u->done)
-        reach(&p->so_far, &u->last);
+        reach(&p->time, &p->by, u->last, u->by);
 }
 
 /* The device has served all tasks of its slot: release those of the next. Updates do not wait
@@ -51,43 +48,44 @@ static void next_slot(struct timeline_run *s, int device)
         int b = hp_body_number(s->iteration, slot->micro);
         int g = group_index(s, slot->stage, slot->phase, device);
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
-        p->so_far.level++;
         for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
-            hp_release(s, slot->micro, s->group[b][i], &p->so_far);
+            hp_release(s, slot->micro, s->group[b][i], p->time, p->by);
         for (int i = s->gather ? s->gather_start[b][g] : 0;
              s->gather && i < s->gather_start[b][g + 1]; i++)
-            hp_release(s, slot->micro, s->gather[b][i], &p->so_far);
+            hp_release(s, slot->micro, s->gather[b][i], p->time, p->by);
     }
 }
 
 /* An update has ended; the device may have waited for it. */
-static void note_update(struct timeline_run *s, int stage, int device, const struct ended *what)
+static void note_update(struct timeline_run *s, int stage, int device, ticks end,
+                        struct task_instance by)
 {
     const struct slot_list *list = hp_slots_of(s->schedule, device);
     struct progress *p = &s->progress[device];
     struct updates *u = &s->updates[stage * s->n_devices + device];
     u->done++;
-    reach(&u->last, what);
+    reach(&u->last, &u->by, end, by);
     if (p->slot < 0 || p->slot >= list->n_slots || p->left == 0 ||
         list->slot[p->slot].phase != PHASE_UPDATE || list->slot[p->slot].stage != stage)
         return;
-    reach(&p->so_far, &u->last);
+    reach(&p->time, &p->by, u->last, u->by);
     if (--p->left == 0)
         next_slot(s, device);
 }
 
-void hp_note_updates(struct timeline_run *s, int task, const struct ended *what)
+void hp_note_updates(struct timeline_run *s, int row, int task, ticks end)
 {
     int tail = task - s->rows.first[s->iteration->n_bodies];
     for (int i = s->updated_start[tail]; i < s->updated_start[tail + 1]; i++)
-        note_update(s, s->rows.group[tail], s->updated[i], what);
+        note_update(s, s->rows.group[tail], s->updated[i], end,
+                    (struct task_instance){ row, task });
 }
 
-void hp_leave_slot(struct timeline_run *s, int task, const struct ended *what)
+void hp_leave_slot(struct timeline_run *s, int row, int task, ticks end)
 {
     int device = s->graph.task[task].queue;
     struct progress *p = &s->progress[device];
-    reach(&p->so_far, what);
+    reach(&p->time, &p->by, end, (struct task_instance){ row, task });
     if (--p->left == 0)
         next_slot(s, device);
 }
@@ -271,7 +269,7 @@ void hp_start_slots(struct timeline_run *s)
     s->progress = NEW(&s->arena, struct progress, s->n_devices);
     for (int device = 0; device < s->n_devices; device++) {
         s->progress[device].slot = -1;
-        s->progress[device].so_far.by.row = -1;
+        s->progress[device].by.row = -1;
     }
     if (s->iteration->delayed) /* stages update separately and wait for their updates */
         count_updates(s);

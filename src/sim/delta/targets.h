@@ -1,7 +1,7 @@
-/* sim/targets.h - which tasks may wait for which: the edges to rewrite when the tasks of
+/* sim/delta/targets.h - which tasks may wait for which: the edges to rewrite when the tasks of
  * a pass or an exchange change. They follow from the graph alone. Internal. */
-#ifndef SIM_TARGETS_H
-#define SIM_TARGETS_H
+#ifndef SIM_DELTA_TARGETS_H
+#define SIM_DELTA_TARGETS_H
 
 #include "program/lowering.h"
 
@@ -12,4 +12,4 @@ struct targets {
 
 struct targets hp_find_targets(struct arena *arena, const struct lowering *lowering);
 
-#endif /* SIM_TARGETS_H */
+#endif /* SIM_DELTA_TARGETS_H */

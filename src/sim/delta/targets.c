@@ -1,5 +1,5 @@
 /* Which tasks may wait for which, from the graph alone. */
-#include "sim/targets.h"
+#include "sim/delta/targets.h"
 
 struct filling {
     const struct lowering *lowering;
