@@ -42,6 +42,20 @@ static const struct hypar_framework rows[] = {
         WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
     },
     {
+        .name = "llm-foundry",
+        .summary = "MosaicML's llm-foundry of 2023: FSDP with Triton's first FlashAttention",
+        .source =
+            "llm-foundry's yamls (github.com/mosaicml/llm-foundry, scripts/train/yamls/pretrain: "
+            "fsdp_config, mixed_precision PURE: gathers and sums in 16 bits); its measured steps "
+            "grow with the sequence as FlashAttention 1 does.",
+        .kernels = HYPAR_KERNELS_EAGER,
+        .attention = HYPAR_ATTENTION_FLASH1,
+        .gathers = HYPAR_WIDTH_SHORT,
+        .sums = HYPAR_WIDTH_SHORT,
+        .prefetch = 1,
+        WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
+    },
+    {
         .name = "torchtitan",
         .summary = "torchtitan: FSDP2 and tensor parallelism, operator by operator",
         .source =
@@ -76,6 +90,7 @@ static const struct hypar_framework rows[] = {
         WAITS([HYPAR_TRAFFIC_GRADIENTS] = true, [HYPAR_TRAFFIC_GATHERS] = true,
               [HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true,
               [HYPAR_TRAFFIC_STAGES] = true),
+        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "megatron-2022",
@@ -89,6 +104,7 @@ static const struct hypar_framework rows[] = {
         .keeps_masks = true,
         .gradients = HYPAR_WIDTH_FP32,
         .sums = HYPAR_WIDTH_FP32,
+        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "megatron",
@@ -107,6 +123,7 @@ static const struct hypar_framework rows[] = {
         .loss = HYPAR_WIDTH_FP32,
         .bucket_bytes = 160e6,
         WAITS([HYPAR_TRAFFIC_TENSOR] = true),
+        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "nemo",
@@ -121,6 +138,7 @@ static const struct hypar_framework rows[] = {
         .keeps_masks = true,
         .loss = HYPAR_WIDTH_FP32,
         .bucket_bytes = 256e6,
+        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "deepspeed",

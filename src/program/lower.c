@@ -146,11 +146,11 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct hypar_framework *framework = &plan->simulation.framework;
     enum hypar_width width = place.grad ? framework->sums : framework->gathers;
-    int each = hp_precision_bytes(plan->precision), wide = hp_precision_bytes(HYPAR_FP32);
+    int each = hp_precision_bytes(plan->precision), fp32 = hp_precision_bytes(HYPAR_FP32);
     bool param = plan->graph->tensors[place.tensor].kind == TENSOR_PARAM;
-    if (!param || width == HYPAR_WIDTH_USUAL || each >= wide)
+    if (!param || width == HYPAR_WIDTH_USUAL || each >= fp32)
         return usual_bytes(plan, place);
-    return width == HYPAR_WIDTH_FP32 ? wide : each;
+    return width == HYPAR_WIDTH_FP32 ? fp32 : each;
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)
