@@ -32,7 +32,7 @@ static void write_network(char *to, size_t size, const struct truth_row *r)
     if (strcmp(r->attention, "unfused") == 0 || strcmp(r->attention, "local") == 0)
         n += snprintf(to + n, size - (size_t)n, ",attention=unfused%s",
                       r->gated ? "" : ",attention_dropout_percent=10");
-    if (!r->gated && *r->table->network)
+    if (!r->gated && r->table->network)
         snprintf(to + n, size - (size_t)n, ",%s", r->table->network);
 }
 
@@ -62,11 +62,21 @@ static void write_layout(char *to, size_t size, const struct truth_row *r)
              sharded ? r->zero : "none");
 }
 
-/* Before there are profiles of frameworks: Megatron-LM of 2021 overlapped nothing, but with
- * sequence parallelism gathers and the gradients of weights. */
-static bool overlaps(const struct truth_row *r)
+/* What --as takes; of sequence parallelism the older Megatron-LM knew nothing. */
+static const char *framework_of(const struct truth_row *r)
 {
-    return !r->table->search || r->sequence_parallel;
+    static const struct {
+        const char *row, *word;
+    } words[] = {
+        { "compiled-graph", "compiled" },
+        { "compiled", "compiled,launches=eager" },
+    };
+    if (strcmp(r->framework, "megatron-2021") == 0 && r->sequence_parallel)
+        return "megatron-2022";
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(r->framework, words[i].row) == 0)
+            return words[i].word;
+    return r->framework;
 }
 
 void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_PLAN])
@@ -78,14 +88,12 @@ void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_
     write_layout(layout, sizeof layout, r);
     snprintf(text, TRUTH_PLAN,
              "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": %d,\n"
-             "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\", \"clip\": 1,\n"
-             "%s%s,\n\"simulation\": {\"no_overlap\": %s, \"framework\": \"%s\"}, "
-             "\"layout\": %s}\n",
+             "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\",%s\n"
+             "\"optimizer\": \"%s\", \"clip\": 1, \"as\": \"%s\", \"layout\": %s}\n",
              network, r->batch, r->devices / node, node, r->device, options,
-             bf16 ? "bf16" : "fp16", r->table->job,
-             strcmp(r->gradients, "DEFAULT") == 0 ? ", \"gradient_precision\": \"fp32\"" : "",
-             overlaps(r) ? "false" : "true",
-             strcmp(r->framework, "eager") == 0 ? "eager" : "compiled", layout);
+             bf16 ? "bf16" : "fp16",
+             strcmp(r->gradients, "PURE") == 0 ? " \"gradient_precision\": \"bf16\"," : "",
+             r->table->optimizer, framework_of(r), layout);
 }
 
 /* Simulation ---------------------------------------------------------------------------- */

@@ -8,63 +8,53 @@
 #include "bench/truth/truth.h"
 #include "tests/papers/measured.h"
 
-#define FP32_GRADIENTS "\"gradient_precision\": \"fp32\", "
-#define KEPT_MASKS     "\"dropout_masks\": \"kept\", "
-#define ADAM           "\"optimizer\": \"adam\""
-#define ADAMW          "\"optimizer\": \"adamw\""
-#define WRITTEN_OUT    "attention=unfused,attention_dropout_percent=10"
-#define PLAIN          "dropout_percent=0,biases=0"
+#define PLAIN "dropout_percent=0,biases=0"
 
 static const struct truth_table tables[] = {
     { .name = "steps-a100",
       .what = "Megatron-LM of 2021 and 2022",
       .framework = "megatron-2021",
-      .job = FP32_GRADIENTS KEPT_MASKS ADAM,
-      .network = WRITTEN_OUT,
+      .optimizer = "adam",
       .search = true },
     { .name = "scaling-a100",
       .what = "NeMo of 2022",
-      .framework = "nemo",
-      .job = FP32_GRADIENTS KEPT_MASKS ADAM,
-      .network = WRITTEN_OUT },
+      .framework = "megatron-2022",
+      .optimizer = "adam" },
     { .name = "fsdp-foundry",
       .what = "PyTorch FSDP",
       .framework = "llm-foundry",
-      .job = ADAMW,
+      .optimizer = "adamw",
       .network = PLAIN },
     { .name = "steps-dgxc",
       .what = "NeMo of 2025",
       .framework = "nemo",
-      .job = FP32_GRADIENTS ADAM,
+      .optimizer = "adam",
       .network = PLAIN ",tied=0",
       .sequence_parallel = true,
       .context_as_data = true },
     { .name = "steps-bridge",
       .what = "Megatron-Bridge and NeMo",
       .framework = "nemo",
-      .job = FP32_GRADIENTS ADAM,
+      .optimizer = "adam",
       .network = PLAIN ",tied=0",
       .sequence_parallel = true,
       .context_as_data = true },
     { .name = "best-of-sweep-h100",
       .what = "nanotron",
       .framework = "megatron",
-      .job = FP32_GRADIENTS ADAMW,
-      .network = "",
+      .optimizer = "adamw",
       .sequence_parallel = true,
       .last_device = true },
     { .name = "megatron-ci-a100",
       .what = "Megatron-LM's own tests",
       .framework = "megatron",
-      .job = FP32_GRADIENTS KEPT_MASKS ADAM,
-      .network = "",
+      .optimizer = "adam",
       .last_device = true,
       .padded_vocab = true },
     { .name = "steps-h200",
       .path = "bench/h200/steps.csv",
       .what = "PyTorch on an H200",
-      .job = ADAMW,
-      .network = "",
+      .optimizer = "adamw",
       .one_device = "h200" },
 };
 

@@ -16,12 +16,12 @@ enum { TRUTH_TEXT = 512, TRUTH_PLAN = 2048 };
 
 /* How the jobs of a table were run, unless its rows say it. */
 struct truth_table {
-    const char *name;       /* of its file, without ".csv" */
-    const char *path;       /* of a file of this tree; else NULL */
-    const char *what;       /* for the heading of a figure */
-    const char *framework;  /* that its jobs ran under, unless a column says it */
-    const char *job;        /* members of the plan file */
-    const char *network;    /* options of the network's word */
+    const char *name;      /* of its file, without ".csv" */
+    const char *path;      /* of a file of this tree; else NULL */
+    const char *what;      /* for the heading of a figure */
+    const char *framework; /* that its jobs ran under, unless a column says it */
+    const char *optimizer;
+    const char *network;    /* options of the network's word; NULL: none */
     bool sequence_parallel; /* wherever layers are divided */
     const char *one_device; /* on a single one of these, networks as words of the zoo */
     bool context_as_data;   /* devices that divide the sequence are counted as replicas: as much
