@@ -64,8 +64,12 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
     bool kernels = knows_kernels(problem->machine);
     for (int d = 0; d < n; d++) {
         struct kernel_place at = { hypar_machine_device(problem->machine, d),
-                                   problem->options->precision, hp_framework(problem), NULL,
-                                   HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL, false };
+                                   problem->options->precision,
+                                   hp_framework(problem),
+                                   NULL,
+                                   HYPAR_ATTENTION_FUSED,
+                                   HYPAR_LAUNCHES_USUAL,
+                                   false };
         if (d > 0 && at.device == hypar_machine_device(problem->machine, d - 1)) {
             speed[d] = speed[d - 1];
             continue;
@@ -253,7 +257,12 @@ static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_kernel
     double part_s = 0;
     for (int i = 0; i < placed->n_devices; i++) {
         struct kernel_place at = { hypar_machine_device(plan->machine, placed->device[i]),
-                                   plan->precision, framework, NULL, HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL, false };
+                                   plan->precision,
+                                   framework,
+                                   NULL,
+                                   HYPAR_ATTENTION_FUSED,
+                                   HYPAR_LAUNCHES_USUAL,
+                                   false };
         if (!hp_part_ranges(what->nest, &placed->split, i % placed->n_parts, range))
             continue;
         if (at.device != device_before ||

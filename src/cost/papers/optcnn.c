@@ -58,7 +58,8 @@ static double part_s(const struct optcnn_model *m, int op, uint32_t passes,
     const struct op *o = &m->graph->ops[op];
     return hp_op_seconds(o->nest, passes, range, hp_present(o),
                          &(struct kernel_place){ device, m->precision, m->framework, m->profile,
-                                                 HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL, false });
+                                                 HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL,
+                                                 false });
 }
 
 /* The slowest device among those that have a part. */
