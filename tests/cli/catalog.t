@@ -210,7 +210,7 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways;
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "fp8_op_per_s": 0, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "power_limit_w": 0, "busy_w": 0, "fp64_op_j": 0, "fp32_op_j": 0, "tf32_op_j": 0, "bf16_op_j": 0, "fp8_op_j": 0, "vector_op_j": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "column_sums": 0, "attention_efficiency": 0, "attention_backward": 0, "attention_width": 0, "attention_keys": 0, "attention_causal": 0, "flash2_share": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1
@@ -238,15 +238,19 @@ $ hypar machines ring:1
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
-> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
-> product-efficiency, row-efficiency, column-efficiency,
-> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> 0, without effect: fp8, usable-memory, context-memory, workspace-memory,
+> idle-power, power-limit, busy-power, fp64-energy, fp32-energy, tf32-energy,
+> bf16-energy, fp8-energy, vector-energy, reduction-length, output-length,
+> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
+> column-efficiency, compiled-column-efficiency, window-efficiency,
+> scatter-efficiency, column-sums, attention-efficiency, attention-backward,
+> attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
 > compiled-launch, comm-latency, copy-bandwidth, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
+> Not calibrated: expect +-50 %.
 $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
 >
 > links
@@ -268,14 +272,18 @@ $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device"
 > multiply-energy~      3.7 pJ  energy of a 32-bit multiplication
 > sram-energy~            5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy           200 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
-> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
-> product-efficiency, row-efficiency, column-efficiency,
-> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> 0, without effect: fp8, usable-memory, context-memory, workspace-memory,
+> idle-power, power-limit, busy-power, fp64-energy, fp32-energy, tf32-energy,
+> bf16-energy, fp8-energy, vector-energy, reduction-length, output-length,
+> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
+> column-efficiency, compiled-column-efficiency, window-efficiency,
+> scatter-efficiency, column-sums, attention-efficiency, attention-backward,
+> attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
 > compiled-launch, comm-latency, copy-bandwidth, jitter
 > ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
+> Not calibrated: expect +-50 %.
 >     "source": "its data sheet",
 $ echo '{"format": "hypar-machine/1", "devices": [{"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11}], "links": []}' > $TMP/npu.json; hypar machines $TMP/npu.json -o - | grep -o '"source": "[a-z ]*"'
 > "source": "its data sheet"
@@ -320,28 +328,36 @@ $ hypar machines cluster:1x2
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
-> 0, without effect: usable-memory, context-memory, workspace-memory, idle-power,
-> reduction-length, output-length, unaligned-efficiency, stream-efficiency,
-> product-efficiency, row-efficiency, column-efficiency,
-> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> 0, without effect: fp8, usable-memory, context-memory, workspace-memory,
+> idle-power, power-limit, busy-power, fp64-energy, fp32-energy, tf32-energy,
+> bf16-energy, fp8-energy, vector-energy, reduction-length, output-length,
+> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
+> column-efficiency, compiled-column-efficiency, window-efficiency,
+> scatter-efficiency, column-sums, attention-efficiency, attention-backward,
+> attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
 > compiled-launch, comm-latency, copy-bandwidth, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
+> Not calibrated: expect +-50 %.
 
 What decides how long kernels take is told of each kind of device, and what was given instead.
 $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | grep -E '^(efficiency|stream|eager|comm|h200|t4|\*|From)'
 > h200
-> efficiency*                         0.5  share of the peak that large products
-> stream-efficiency                 0.766  share of memory-bandwidth of
-> eager-launch                      26 us  that the host takes to launch a kernel,
-> comm-latency                    33.5 us  of every comm, besides its messages
+> efficiency*                          0.5  share of the peak that large products
+> stream-efficiency                  0.766  share of memory-bandwidth of
+> eager-launch                       26 us  that the host takes to launch a
+> comm-latency                     33.5 us  of every comm, besides its messages
 > * as given, not as in the table of devices
 > From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400
 > t4
-> efficiency                0.5  share of the peak that large products reach
+> efficiency                         0.62  share of the peak that large products
+> stream-efficiency                 0.766  share of memory-bandwidth of
+> eager-launch                      26 us  that the host takes to launch a kernel,
+> comm-latency                    33.5 us  of every comm, besides its messages
 > From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing
+> h200, element-wise arithmetic scaled by multiprocessors and clock; collectives:
 
 No line of a report ends in blanks, and none is longer than 96 characters.
 $ hypar plan lenet5 --on full:4 --planner hypar -q -o $TMP/plan.json

@@ -113,8 +113,8 @@ $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 
 > "step_s": 0.172450653885
 $ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulated --planner accpar --json | grep -o -e '"cost": "[a-z]*"' -e '"choice": "accpar", "step_s": [0-9.e-]*'; hypar plan mlp:64-32-10 --on full:2,device=a100 --planner accpar -q -o $TMP/a.json; hypar simulate $TMP/a.json --json | grep -m 1 -o '"step_s": [0-9.e-]*'
 > "cost": "simulated"
-> "choice": "accpar", "step_s": 0.000138547365
-> "step_s": 0.000138547365
+> "choice": "accpar", "step_s": 0.000147604952
+> "step_s": 0.000147604952
 
 Energy scales with the width of what is computed and sent, in closed form as simulated.
 $ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost paper --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
@@ -207,7 +207,7 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > mesh:4x4        1GB/s  230 us  139 k  0.2 % 3.49 MB 2.68 mJ 595 kB 1f1b 8x1x2/2
 > mesh:4x4        4GB/s  141 us  227 k  0.4 %  7.4 MB 3.68 mJ 613 kB dp 16x1x1
 > mesh:4x4        4GB/s  102 us  314 k  0.5 % 3.49 MB 2.39 mJ 644 kB 1f1b 8x1x2
-> cluster:2x8     1GB/s  681 us   47 k  0.1 %  7.4 MB 4.19 mJ 613 kB dp 16x1x1
+> cluster:2x8     1GB/s  567 us 56.5 k  0.1 %  7.4 MB 4.19 mJ 613 kB dp 16x1x1
 > cluster:2x8     1GB/s  356 us   90 k  0.1 %  805 kB 1.76 mJ 675 kB 1f1b 2x1x8/4
 > cluster:2x8     4GB/s  217 us  147 k  0.2 %  7.4 MB 4.25 mJ 613 kB dp 16x1x1
 > cluster:2x8     4GB/s  152 us  210 k  0.3 % 3.49 MB 2.97 mJ 595 kB 1f1b 8x1x2/2
@@ -331,14 +331,14 @@ $ for o in '--bandwidth 4GB/s' '--sweep memory-bandwidth=1TB/s' '--levels H1'; d
 > "cost": "array"
 $ hypar explore vgg16 --on torus:4x4,device=a100 --batch 576 --sweep bandwidth=2GB/s,4GB/s | sed -n '3,$p'
 >
-> bandwidth    step    rate      MFU     sent  energy   memory  plan
->     2GB/s  390 ms  1.48 k   43.9 %   2.7 GB   536 J  2.45 GB  hypar, by layer
->     2GB/s  443 ms   1.3 k   38.7 %  16.6 GB   539 J  3.35 GB  dp 16x1x1
->     4GB/s  380 ms  1.52 k   45.2 %   2.7 GB   536 J  2.45 GB  hypar, by layer
->     4GB/s  377 ms  1.53 k*  45.5 %  16.6 GB   539 J  3.35 GB  dp 16x1x1
+> bandwidth    step    rate      MFU     sent   energy   memory  plan
+>     2GB/s  394 ms  1.46 k   43.5 %   2.7 GB  1.86 kJ  4.12 GB  hypar, by layer
+>     2GB/s  445 ms   1.3 k   38.5 %  16.6 GB  1.94 kJ  4.51 GB  dp 16x1x1
+>     4GB/s  384 ms   1.5 k   44.7 %   2.7 GB  1.85 kJ  4.12 GB  hypar, by layer
+>     4GB/s  381 ms  1.51 k*  45.0 %  16.6 GB  1.86 kJ  4.51 GB  dp 16x1x1
 >
-> Most samples/s (*): 1.53 k of batch 576 on 16 devices, bandwidth 4GB/s, by dp.
-> Rate: samples/s. Memory: of the fullest device, which has 80 GB. Plans: data x
+> Most samples/s (*): 1.51 k of batch 576 on 16 devices, bandwidth 4GB/s, by dp.
+> Rate: samples/s. Memory: of the fullest device, which has 85 GB. Plans: data x
 > tensor x pipeline, by layer: layers with weights are not divided alike.
 
 The best row by the objective is marked, of those that fit.
@@ -361,21 +361,22 @@ $ hypar explore gpt2 --on full:8,device=a100 --batch 8,64 --planner hybrid,3d --
 > "recomputed": 156, "sharded": "optimizer"
 > "recomputed": 156, "sharded": "optimizer"
 $ hypar explore gpt2 --on full:8,device=a100,memory=3GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
-> batch     step  rate      MFU     sent  energy   memory  plan
->     8  91.8 ms  87.1   48.9 %   5.5 GB    73 J  2.02 GB  hybrid, by layer, shard
->                                                          optimizer
->    64   698 ms  91.8*  51.5 %  13.7 GB   579 J  2.75 GB  hybrid, by layer/4,
->                                                          shard gradients
+> batch     step  rate      MFU     sent   energy   memory  plan
+>     8  88.8 ms    90   50.5 %  10.4 GB    230 J  2.21 GB  hybrid 8x1x1
+>    64   702 ms  91.2*  51.1 %  83.4 GB  1.84 kJ  2.32 GB  hybrid 8x1x1/8
 >
-> Most samples/s (*): 91.8 of batch 64 on 8 devices.
+> Most samples/s (*): 91.2 of batch 64 on 8 devices.
+> All plans: shard parameters.
 > Rate: samples/s. Memory: of the fullest device, which has 3 GB. Plans: data x
 $ hypar explore gpt2 --on full:8,device=a100,memory=2GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
-> batch     step  rate      MFU     sent  energy   memory  plan
->     8  91.8 ms  87.1   48.9 %   5.5 GB    73 J  1.73 GB  hybrid, by layer
->    64   723 ms  88.6*  49.7 %  23.5 GB   581 J  1.73 GB  hybrid, by layer/8
+> batch     step  rate      MFU     sent   energy   memory  plan
+>     8  99.6 ms  80.3*  45.0 %  10.4 GB    260 J  1.77 GB  hybrid 8x1x1,
+>                                                           recompute 117, shard
+>                                                           parameters
+>    64   2.03 s  31.5   17.7 %    61 GB  2.84 kJ  1.67 GB  hybrid 1x4x1/64, shard
+>                                                           parameters
 >
-> Most samples/s (*): 88.6 of batch 64 on 8 devices.
-> All plans: shard gradients.
+> Most samples/s (*): 80.3 of batch 8 on 8 devices.
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
 
 Legends have room: the picture is as wide as they need.
@@ -731,16 +732,16 @@ $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s --cost simula
 A ring of which every link is listed takes what the word's takes, and is swept likewise.
 $ (echo '{"format": "hypar-machine/1", "devices": [{"name": "a100", "count": 15}], "bytes_per_s": 25e9, "links": ['; for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo "{\"from\": $i, \"to\": $((i+1))},"; done; echo '{"from": 14, "to": 0}]}') > $TMP/ring.json
 $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --batch 240 --planner dp --json | grep -m 1 step_s; hypar explore vgg16 --on $m --batch 240 --planner dp --sweep link-efficiency=0.4,0.8 --sweep latency=1us,5us --json | grep -o "\"step_s\": [0-9.]*"; done
->     "step_s": 0.17214693189,
-> "step_s": 0.1721245499
-> "step_s": 0.1721845499
-> "step_s": 0.1721244347
-> "step_s": 0.1721844347
->     "step_s": 0.17214693189,
-> "step_s": 0.1721245499
-> "step_s": 0.1721845499
-> "step_s": 0.1721244347
-> "step_s": 0.1721844347
+>     "step_s": 0.174078593685,
+> "step_s": 0.174056211695
+> "step_s": 0.174116211695
+> "step_s": 0.174056096495
+> "step_s": 0.174116096495
+>     "step_s": 0.174078593685,
+> "step_s": 0.174056211695
+> "step_s": 0.174116211695
+> "step_s": 0.174056096495
+> "step_s": 0.174116096495
 
 Idle power counts once, by whatever planner and model of cost: 4 devices of 100 W for the step.
 $ for o in '--planner dp' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
@@ -919,8 +920,8 @@ $ hypar explore lenet5 --on full:4 --planner dp --batch 48,100,6000 --svg $TMP/m
 
 Links of a topology that is not the machine's own are scaled, too.
 $ hypar explore lenet-c --on cluster:2x4 --topology cluster,full --sweep links=0.5,2 --planner dp | grep ' us '
-> cluster:2x4    0.5  352 us   727 k    8.0 %  24.1 MB  46.5 mJ  7.97 MB
-> cluster:2x4      2  131 us  1.95 M   21.4 %  24.1 MB  46.5 mJ  7.97 MB
+> cluster:2x4    0.5  333 us   769 k    8.4 %  24.1 MB  46.5 mJ  7.97 MB
+> cluster:2x4      2  128 us  2.01 M   22.0 %  24.1 MB  46.5 mJ  7.97 MB
 > full:8         0.5  166 us  1.54 M   16.9 %  24.1 MB  44.5 mJ  7.97 MB
 > full:8           2   81 us  3.16 M*  34.6 %  24.1 MB  44.5 mJ  7.97 MB
 
@@ -974,14 +975,14 @@ $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; hypar exp
 >     plan
 > full:8,device=v100,bandwidth=1TB/s        8   101 ms   635   79.4  46.9 %  7.75 GB  61.3 J  1.61 GB
 >     dp 8x1x1
-> full:2,device=h100                        2  91.2 ms   702*   351  48.6 %  1.11 GB  59.8 J   3.1 GB
+> full:2,device=h100                        2  91.2 ms   702*   351  48.6 %  1.11 GB   103 J   4.4 GB
 >     dp 2x1x1
 >
 > Most samples/s (*): 702 of batch 64 on full:2,device=h100.
 > 1
 > machine                            choice    step  gain rate exchange energy
 > full:8,device=v100,bandwidth=1TB/s dp      101 ms     1  635  7.75 GB 61.3 J
-> full:2,device=h100                 dp     91.2 ms*    1  702  1.11 GB 59.8 J
+> full:2,device=h100                 dp     91.2 ms*    1  702  1.11 GB  103 J
 >
 > Gain over data parallel, rate in samples/s; *: the least time of a step.
 > 1
@@ -993,6 +994,6 @@ $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; for c in 
 > "samples_per_s": 634
 > "samples_per_s": 701
 > ,634.8048541983832,1,simulated
-> ,701.5842271805234,1,simulated
+> ,701.584241185733,1,simulated
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
 > dp on full:2,device=h100: 701.6

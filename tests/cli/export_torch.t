@@ -5,7 +5,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        of them (queries, keys and values, or a gate and what it multiplies) is
 >        divided
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
 >
@@ -692,7 +692,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
 >
@@ -1046,7 +1046,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 One stage and one device is no pipeline; it is a script all the same.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 1 '"ops": [{"name": "*", "split": {}}]' > $TMP/one.json; hypar export $TMP/one.json --to torch | sed -n '/^MESH/,/^def/p;/^def parallelize/,/^def own/p'
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
@@ -1159,7 +1159,7 @@ $ hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner hyb
 >        stages cut where they may be, 1f1b; 1 of 27 operators differ
 > hypar: $TMP/inside.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > CUTS = {  # where the next stage begins
 >     "layer1.1.conv2": SplitPoint.END,
@@ -1195,7 +1195,7 @@ $ hypar plan examples/models/encoder.onnx --on full:2 --for torch -q; hypar plan
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > torchrun --nproc-per-node 2 $TMP/json.py package.module:function
 
@@ -1208,7 +1208,7 @@ $ hypar plan mlp:4-3-2 --batch 8 --on full:4 -p dp --for torch 2>&1 >/dev/null
 Gradients are clipped by their norm over all stages and shards; in bf16 parameters stay fp32, and messages are as planned.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 2 '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}' > $TMP/clip.json; hypar export $TMP/clip.json --to torch | sed -n '/^def clip/,/^$/p'; for g in fp32 bf16; do p 2 '"precision": "bf16", "gradient_precision": "'$g'", "layout": {"data": 2, "shard": "gradients"}' > $TMP/short.json; hypar export $TMP/short.json --to torch | grep -e fully_shard -e '^MESH'; done
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > def clip(modules, mesh, most=1):
 >     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
@@ -1224,7 +1224,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
@@ -1233,7 +1233,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
@@ -1249,22 +1249,25 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 > hypar: note: measured scripts took 1.4 to 2.8 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
-> 1
+> 0
 > hypar: note: measured scripts took 1.4 to 2.8 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, on 2 devices, for torch: planner dp
-> 1
+> 0
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
 > hypar: note: measured scripts took 1.4 to 2.8 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
-> 1
+> 0
+> hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
+>        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
+>        made with --for torch
 > hypar: note: the script runs operator by operator, the plan counts the memory of
->        framework 'compiled', which may be less: expected --as eager, or a
+>        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch
-> GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
+> GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 0
 > "saved_bytes": 126840
 > "saved_bytes": 77304

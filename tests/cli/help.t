@@ -19,6 +19,7 @@ $ hypar --help
 >   fit        fit a device's figures to measurements
 >   models     list the models of the zoo, or describe one
 >   machines   list topologies and devices, or describe one machine
+>   frameworks list frameworks, the ways a job is run, or describe one
 >   planners   list the planners
 >   ops        list the operators and the axes a plan may split
 >   completion what a shell completes, for bash, zsh or fish
@@ -52,6 +53,9 @@ $ hypar check --help --frob
 > together, and that all of a training step fits into memory. If not, the message
 > names the operator or the device, and the reason.
 >
+>       --as=FRAMEWORK         the job is run as fsdp, megatron, nemo, ... or a
+>                              file says, fsdp,kernels=compiled ('hypar
+>                              frameworks'; compiled)
 >       --detail               show the plan: its stages, and how operators are
 >                              split
 >       --follow-links         weights may lie behind a link out of the model's

@@ -7,26 +7,28 @@ $ hypar simulate $TMP/slow.json | head -n 1
 > gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
 $ hypar plan gpt2 --on cluster:2x2,device=h100+cluster:1x2,device=h100,fp32=33.5T,fp64=33.5T,tf32=247.25T,fp16=494.5T,bf16=494.5T,vector-rate=2.75T,inter=10GB/s+cluster:1x2,device=h100 --batch 64 -p dp -q -o $TMP/parts.json
 $ hypar simulate $TMP/parts.json | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 249 ms
 $ hypar plan gpt2 --on cluster:4x2,device=h100 --batch 64 -p dp -q -o $TMP/equal.json
 $ hypar simulate $TMP/equal.json | head -n 1
 > gpt2, batch 64, fp32, on 8 devices: a step takes 169 ms
 A plan for equal nodes, on the machine whose node is slow.
 $ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.peak=0.5x | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 321 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 322 ms
 
 One node has less memory: the plan that fits the others does not fit.
 $ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.memory=4GB --fits
 > gpt2, batch 64, fp32, sgd, on 8 devices
 >
-> device  parameters  gradients  activations  buffers     peak     of
-> 0-3         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB  80 GB  fits
-> 4-5         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB   4 GB  too little
-> 6-7         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB  80 GB  fits
+> device parameters gradients activations buffers workspaces fragmentation communicators context    peak      of
+> 0-3        498 MB    498 MB     6.54 GB 1.65 GB    67.1 MB        370 MB        550 MB  550 MB 10.7 GB 84.9 GB fits
+> 4-5        498 MB    498 MB     6.54 GB 1.65 GB    67.1 MB        370 MB        550 MB  550 MB 10.7 GB    4 GB too little
+> 6-7        498 MB    498 MB     6.54 GB 1.65 GB    67.1 MB        370 MB        550 MB  550 MB 10.7 GB 84.9 GB fits
 >
-> It does not fit: device 4, the fullest, needs 9.18 GB of 4 GB (229.6 %).
+> It does not fit: device 4, the fullest, needs 10.7 GB of 4 GB (268.0 %).
+> The framework's allocator hands out 9.25 GB there and holds 9.62 GB; the rest
+> lies outside it.
 > Recomputing activations would save up to 6.54 GB there.
-> hypar: $TMP/equal.json: device 4 needs 9.18 GB of memory, has 4 GB
+> hypar: $TMP/equal.json: device 4 needs 10.7 GB of memory, has 4 GB
 ? 1
 
 The machine as it is told, and as a file.
@@ -37,20 +39,24 @@ $ hypar machines cluster:4x2,device=h100,node2.peak=0.5x,node2-3.inter=10GB/s | 
 > 4 x h100    67 T   989 T   989 T   80 GB  3.35 TB/s
 > 2 x h100  33.5 T   494 T   494 T   80 GB  3.35 TB/s
 > 2 x h100    67 T   989 T   989 T   80 GB  3.35 TB/s
-> node  figure               here  other nodes
-> 2     fp32         33.5 TFLOP/s   67 TFLOP/s
-> 2     fp64         33.5 TFLOP/s   67 TFLOP/s
-> 2     bf16          494 TFLOP/s  989 TFLOP/s
-> 2     fp16          494 TFLOP/s  989 TFLOP/s
-> 2     tf32          247 TFLOP/s  494 TFLOP/s
-> 2     vector-rate  2.75 TFLOP/s  5.5 TFLOP/s
-> 2     inter             10 GB/s      50 GB/s
-> 3     inter             10 GB/s      50 GB/s
+> node  figure               here   other nodes
+> 2     fp32         33.5 TFLOP/s    67 TFLOP/s
+> 2     fp64         33.5 TFLOP/s    67 TFLOP/s
+> 2     bf16          494 TFLOP/s   989 TFLOP/s
+> 2     fp16          494 TFLOP/s   989 TFLOP/s
+> 2     tf32          247 TFLOP/s   494 TFLOP/s
+> 2     fp8           990 TFLOP/s  1.98 PFLOP/s
+> 2     idle-power           65 W         130 W
+> 2     power-limit         350 W         700 W
+> 2     busy-power          150 W         301 W
+> 2     vector-rate  2.75 TFLOP/s   5.5 TFLOP/s
+> 2     inter             10 GB/s       50 GB/s
+> 3     inter             10 GB/s       50 GB/s
 >
 $ hypar machines cluster:4x2,device=h100,node2.peak=0.5x,node2-3.inter=10GB/s -q -o $TMP/m.json
 $ sed -n '/"nodes"/,$p' $TMP/m.json
 >   "nodes": [
->     {"node": 2, "fp32_op_per_s": 33500000000000, "fp64_op_per_s": 33500000000000, "bf16_op_per_s": 494500000000000, "fp16_op_per_s": 494500000000000, "tf32_op_per_s": 247250000000000, "vector_op_per_s": 2750000000000, "inter_bytes_per_s": 10000000000},
+>     {"node": 2, "fp32_op_per_s": 33500000000000, "fp64_op_per_s": 33500000000000, "bf16_op_per_s": 494500000000000, "fp16_op_per_s": 494500000000000, "tf32_op_per_s": 247250000000000, "fp8_op_per_s": 989500000000000, "idle_w": 65, "power_limit_w": 350, "busy_w": 150.5, "vector_op_per_s": 2750000000000, "inter_bytes_per_s": 10000000000},
 >     {"node": 3, "inter_bytes_per_s": 10000000000}
 >   ]
 > }

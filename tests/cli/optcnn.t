@@ -15,9 +15,11 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > t_C 577 ms + t_X 340 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers,
 > 353 MB for parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34
 > tables; 16 node, 0 edge and 0 general eliminations.
+> Run as compiled on p100
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221
 > samples/s, 48.5 % of peak, 119 J by counted operations; 455 MB sent, 915 MB on
 > links; 2.36 GB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Lower bound 572 ms (mostly arithmetic): no plan is faster; gap 1.0 %.
 > Searched in a moment; the optimum of its cost model.
@@ -42,17 +44,20 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > t_C 25.8 ms + t_X 1.97 ms + t_S 1.02 ms (server); 197 MB moved between layers,
 > 25 MB for parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21
 > tables; 8 node, 0 edge and 0 general eliminations.
-> Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it),
-> 4.78 k samples/s, 48.3 % of peak, 5.41 J by counted operations; 223 MB sent,
-> 521 MB on links; 250 MB of 16 GB of memory on the fullest device.
+> Run as compiled on p100
+> Predicted step 26.7 ms, simulated (the busiest device computes 26 ms of it),
+> 4.79 k samples/s, 48.5 % of peak, 5.41 J by counted operations; 223 MB sent,
+> 520 MB on links; 250 MB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
-> Lower bound 25.7 ms (mostly arithmetic): no plan is faster; gap 3.9 %.
+> Lower bound 25.7 ms (mostly arithmetic): no plan is faster; gap 3.7 %.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
 > t_C 52.7 ms + t_X 260 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between
 
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1
 > ok: lenet5, batch 32: 13 operators in 27 parts on a machine of 3 devices
+> Run as compiled on v100
 > memory: 1.18 MB of 16 GB on the fullest device
 > lenet5, batch 32, fp32, on 3 devices: a step takes 17 us
 $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/'

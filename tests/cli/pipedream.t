@@ -182,9 +182,11 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > kept.
 > 220 places to cut would part operators that share a parameter, which this
 > schedule does not allow.
+> Run as compiled on v100
 > Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),
 > 67.4 samples/s, 46.9 % of peak, 288 J by counted operations; 871 MB sent,
 > 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form one minibatch every 484 ms in steady state, the slowest of stages
 > and transfers (the busiest stage computes 473 ms of it); 3.78 s on one device,
 > 484 ms data parallel, each device with a minibatch of its own: 7.81 and 1.00
@@ -201,9 +203,11 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > Busy computing in a step, and memory: simulated, of the busiest and of the
 > fullest device of a stage.
 > 16 micro-batches; the busiest stage computes 211 ms of a step, 95 % of it.
+> Run as compiled on v100
 > Predicted step 222 ms, simulated (the busiest device computes 211 ms of it),
 > 1.15 k samples/s, 41.9 % of peak, 121 J by counted operations; 3.6 GB sent,
 > 8.03 GB on links; 1.08 GB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 249 ms: compute 199 ms, exchange 50.2 ms, no overlap.
 > Lower bound 191 ms (mostly arithmetic): no plan is faster; gap 16 %.
 $ hypar plan vgg-a --on cluster:2x4 --planner gpipe --stages 4 --micro-batches 4 -q -o $TMP/gpipe.json
@@ -261,6 +265,7 @@ $ hypar plan tests/data/untrained-head.json --on full:2 --planner dp | grep -v b
 > hypar: note: tests/data/untrained-head.json: 'head.w' is not trained: the loss
 >        does not depend on it
 > 2.9 %
+> 50 %
 > compute 134 ns
 
 A stage whose errors nobody waits for takes its time all the same.
@@ -304,6 +309,7 @@ $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches
 $ hypar check tests/fuzz/corpus/plan/interleaved.json
 > ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4
 > stages, schedule interleaved, micro-batches 4
+> Run as compiled on v100
 > memory: 880 B of 16 GB on the fullest device
 $ hypar simulate tests/fuzz/corpus/plan/slots.json | head -n 1
 > mlp:8-6-4, batch 12, fp32, on 4 devices: a step takes 5.03 us

@@ -23,6 +23,7 @@ $ hypar plan gpt3-175b --on cluster:128x8,device=a100 --planner 3d --tensor 8 --
 > ln_f                   n=4 r=8; optimizer sharded
 > lm_head .. loss   (2)  n=4 k=8; optimizer sharded
 >
+> Run as compiled on a100
 $ hypar plan gpt3-175b --on cluster:128x8,device=a100 --planner 3d --tensor 8 --pipeline 16 --chunks 3 --batch 128 --micro-batches 16 --precision bf16 | sed '/^Predicted/,$d'
 > gpt3-175b, batch 128, bf16, on 1,024 devices: planner 3d
 >
@@ -52,6 +53,7 @@ $ hypar plan gpt3-175b --on cluster:128x8,device=a100 --planner 3d --tensor 8 --
 > ln_f                   n=8 r=8
 > lm_head .. loss   (2)  n=8 k=8
 >
+> Run as compiled on a100
 $ hypar plan llama2-70b --on cluster:8x8,device=a100 --planner 3d --tensor 8 --pipeline 8 --batch 16 --micro-batches 8 --precision bf16 | sed '/^Predicted/,$d'
 > llama2-70b, batch 16, bf16, on 64 devices: planner 3d
 >
@@ -72,6 +74,7 @@ $ hypar plan llama2-70b --on cluster:8x8,device=a100 --planner 3d --tensor 8 --p
 > norm                         r=8
 > lm_head .. loss         (2)  k=8
 >
+> Run as compiled on a100
 
 No report of gpt3-175b is longer than 40 lines, whichever planner made the plan.
 $+ for p in "3d --tensor 8 --pipeline 16 --batch 128 --micro-batches 16" "3d --tensor 8 --pipeline 32 --batch 32 --micro-batches 8" "hypar" "accpar" "owt" "1f1b --stages 32 --batch 128 --micro-batches 4"; do n=$(hypar plan gpt3-175b --on cluster:128x8,device=a100 --precision bf16 -q --planner $p | wc -l); [ $n -gt 9 ] && [ $n -le 40 ] || echo "$p: $n lines"; done
@@ -113,6 +116,7 @@ The plan of a file is shown by check, and drawn, as it is when it is found.
 $ hypar plan gpt2 --on cluster:2x8 --batch 64 --planner 3d --tensor 2 --pipeline 4 --micro-batches 8 -q -o $TMP/gpt2.json --svg $TMP/plan.svg && hypar check $TMP/gpt2.json --detail --svg $TMP/check.svg
 > ok: gpt2, batch 64: 174 operators in 696 parts on a machine of 16 devices; 4
 > stages, schedule 1f1b, micro-batches 8
+> Run as compiled on v100
 > memory: 1.87 GB of 16 GB on the fullest device
 >
 > stage  layers                     each          devices       replicas  tensor
