@@ -42,7 +42,8 @@ const struct command cmd_frameworks = {
     .max_operands = 1,
     .operand_word = opt_framework_word,
     .summary = "list frameworks, the ways a job is run, or describe one",
-    .doc = "List the frameworks that --as may name: rows of the table and files of this site. "
+    .doc = "List the frameworks that a job may be run as: rows of the table and files of this "
+           "site. "
            "With FRAMEWORK, a word such as megatron or fsdp,kernels=compiled, or a JSON file, "
            "list its members; then -o writes it as a JSON file, to be edited and read back.",
     .run = run,

@@ -221,7 +221,7 @@ const char *opt_topology_word(int i);
       OPT_PRECISION,                                                                     \
       "NAME",                                                                            \
       0,                                                                                 \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; with --for on GPUs bf16)",                  \
+      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                \
       0 },                                                                               \
         { "gradient-precision",                                                          \
           OPT_GRADIENT_PRECISION,                                                        \
@@ -233,7 +233,7 @@ const char *opt_topology_word(int i);
           OPT_OPTIMIZER,                                                                 \
           "NAME",                                                                        \
           0,                                                                             \
-          "sgd, momentum, adam or adamw (sgd; with --for on GPUs adamw)",                \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",              \
           0 },                                                                           \
         { "framework-memory",                                                            \
           OPT_FRAMEWORK_MEMORY,                                                          \

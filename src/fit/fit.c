@@ -158,10 +158,10 @@ static double influence(struct search *s, int k, const double *usual)
 }
 
 /* Steps are few, take long to predict and feel nearly all figures: of tables of steps alone,
- * search for a figure for every three rows, those that move the rows most. */
+ * search for a figure for every two rows, those that move the rows most. */
 static void choose_few(struct search *s)
 {
-    enum { ROWS_FOR_ONE = 3 };
+    enum { ROWS_FOR_ONE = 2 };
     int n_rows = s->fit->measured.n_rows, most = n_rows / ROWS_FOR_ONE;
     double moved[MAX_VARIABLES];
     for (int i = 0; i < n_rows; i++)

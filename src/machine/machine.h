@@ -162,7 +162,7 @@ struct device_run {
     int first;
     struct hypar_device device;
     const char *source; /* where its figures come from, if not from the table; or NULL */
-    option_set assumed;   /* as in a part */
+    option_set assumed; /* as in a part */
 };
 
 /* What is known of all routes in advance. */

@@ -274,8 +274,8 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct kernel_run run = run_kernels(s, b, group);
     for (int part = 0; part < first->n_parts; part++)
         if (!first->empty[part] && s->costs->runs_kernels[first->device[part]])
-            task[first->rank[part]].duration = hp_busy_ticks(
-                s->costs, first->device[part], run.seconds[first->rank[part]]);
+            task[first->rank[part]].duration =
+                hp_busy_ticks(s->costs, first->device[part], run.seconds[first->rank[part]]);
     hp_arena_release(&s->costs->scratch, mark);
 }
 

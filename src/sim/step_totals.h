@@ -15,8 +15,8 @@ struct step_totals {
 struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *link);
 
 /* Add what devices take idle during the step. Where all devices have a power limit, their own
- * joules stay within it: exchanges beside kernels at the limit, and measured times, would exceed
- * it. */
+ * joules stay within it: exchanges beside kernels at the limit, and measured times, would
+ * exceed it. */
 void hp_finish_energy(struct hypar_energy *energy, const struct hypar_machine *machine,
                       double step_s);
 

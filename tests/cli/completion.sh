@@ -43,8 +43,8 @@ if command -v bash >/dev/null; then
     offers "fp32 bf16 fp64 fp16 tf32" hypar plan vgg16 --precision =
     offers "vgg16" hypar plan vgg16
     offers "torus:" hypar plan vgg16 --on tor
-    offers "h100 h100-pcie" hypar plan vgg16 --on cluster : 1x8,device = h100
-    offers "h100 h100-pcie" hypar plan vgg16 --on cluster : 1x8,device = H100
+    offers "h100 h100-pcie h100-nvl" hypar plan vgg16 --on cluster : 1x8,device = h100
+    offers "h100 h100-pcie h100-nvl" hypar plan vgg16 --on cluster : 1x8,device = H100
     offers "./examples" hypar plan vgg16 --planner ./exam
     offers "auto,./examples" hypar plan vgg16 -p auto,./exam
     offers "dp,hypar" hypar explore lenet-c --planner dp,hyp

@@ -23,9 +23,11 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
+> Run as compiled on eyeriss-hmc
 > Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it),
 > 30.1 k samples/s, 30.8 % of peak, 81.6 mJ by counted operations; 18.7 MB sent,
 > 80.5 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap.
 > Lower bound 2.53 ms (mostly arithmetic): no plan is faster; gap 237 %.
 
@@ -52,9 +54,11 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
+> Run as compiled on eyeriss-hmc
 > Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it),
 > 38.8 k samples/s, 39.8 % of peak, 78.1 mJ by counted operations; 14.4 MB sent,
 > 81.1 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap.
 > Lower bound 2.53 ms (mostly arithmetic): no plan is faster; gap 161 %.
 
@@ -80,9 +84,11 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
+> Run as compiled on v100
 > Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it),
 > 3.12 k samples/s, 36.0 % of peak, 3.67 J by counted operations; 309 MB sent,
 > 310 MB on links; 183 MB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 9.13 ms: compute 8.18 ms, exchange 947 us, no overlap.
 > Lower bound 7.69 ms (mostly arithmetic): no plan is faster; gap 33 %.
 
@@ -90,6 +96,7 @@ A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages,
 > schedule gpipe, micro-batches 256
+> Run as compiled on eyeriss-hmc
 > memory: 308 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
@@ -99,6 +106,9 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "step_s": 0.0085116511,
 >     "compute_s": 0.002542823015,
 >     "comm_s": 0.006397380412,
+>     "step_low_s": 0.005674434066666666,
+>     "step_high_s": 0.01276747665,
+>     "calibrated_rows": 0,
 >     "samples_per_s": 30076.420778102616,
 >     "tokens_per_s": null,
 >     "mfu": 0.30788050376870224,
@@ -138,17 +148,17 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
-> vgg-a, batch 64, on 8 devices: planner hybrid, as for links 0.5 times as fast
+> vgg-a, batch 64, on 8 devices: planner hybrid, as for links 0.25 times as fast
 > Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB allowed by --memory
 $+ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
 >     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB allowed by --memory; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB allowed by --memory; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; mp: device 0 needs 2.61 GB of memory, has 600 MB allowed by --memory",
->       {"planner": "flexflow", "step_s": 0.049122537887, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
->       {"planner": "accpar", "step_s": 0.049177107869, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
->       {"planner": "owt", "step_s": 0.049240598738, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
->       {"planner": "optcnn", "step_s": 0.049255958312, "compute_s": 0.048731270473, "comm_bytes": 587241016, "energy_j": 29.493889760801235, "how": "n=8 of 16 operators, n=4 c=2 of 4, k=8 of 3, ..."},
->       {"planner": "hypar", "step_s": 0.04930926384, "compute_s": 0.048788517762, "comm_bytes": 581446144, "energy_j": 29.50292324927484, "how": "n=8 of 18 operators, n=4 r=2 of 3, c=8 of 3, ..."},
+>       {"planner": "flexflow", "step_s": 0.049113300767, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
+>       {"planner": "accpar", "step_s": 0.049169509151, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
+>       {"planner": "owt", "step_s": 0.049202252498, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
+>       {"planner": "optcnn", "step_s": 0.049202252498, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
+>       {"planner": "hypar", "step_s": 0.04929386864, "compute_s": 0.048788517762, "comm_bytes": 581446144, "energy_j": 29.50292324927484, "how": "n=8 of 18 operators, n=4 r=2 of 3, c=8 of 3, ..."},
 >       {"planner": "3d", "step_s": 0.06166951595, "compute_s": 0.053080001677, "comm_bytes": 3083680280, "energy_j": 30.9719795499904, "how": "data 2 x tensor 2 x pipeline 2, 1f1b, 8 micro-batches, optimizer sharded"}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
@@ -176,6 +186,7 @@ $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 10GB -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
 > ok: vgg-a, batch 256: 28 operators in 448 parts on a machine of 16 devices
+> Run as compiled on eyeriss-hmc
 > memory: 9.98 GB of 10 GB allowed by --memory on the fullest device
 
 What is lacking is told where no plan can fit.
@@ -188,11 +199,13 @@ $+ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | 
 > the plan's program sends, each byte once (hypar lower). The others are not
 > simulated, as that takes long. The plan of owt splits outputs (k) where its
 > levels count mp.
+> Run as compiled on v100
 > Predicted step 1.51 s, simulated on 1 of 1,024 devices and extrapolated to all
-> (by about 0.0 % off), 678 samples/s, 44.4 % of peak, 113 kJ by counted
+> (by about 0.0 % off), 679 samples/s, 44.4 % of peak, 113 kJ by counted
 > operations; 12.7 TB sent, 28.7 TB on links; 17.9 GB of 1 TB of memory on the
 > fullest device.
-> Lower bound 1.38 s (mostly arithmetic): no plan is faster; gap 9.6 %.
+> Not calibrated, no such step was measured: expect +-50 %.
+> Lower bound 1.38 s (mostly arithmetic): no plan is faster; gap 9.5 %.
 
 However many micro-batches it has, also with what is changed after the search.
 $ hypar plan gpt2 --on cluster:8x8 --batch 524288 --micro-batches 8192 --planner dp --clip 1 | grep -A2 Predicted
@@ -204,8 +217,8 @@ $ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp |
 > to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ by counted
 > operations; 0 B sent, 0 B on links; 2.02 GB of 16 GB of memory on the fullest
 $+ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
-> fullest device.
-> IT DOES NOT FIT: device 0 is the fullest.
+> Not calibrated, no such step was measured: expect +-50 %.
+> IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB,
 
 What takes longer still, or cannot be simulated, is predicted in closed form.
 $ hypar plan gpt2 --on torus:128x128 --batch 16384 --planner dp | sed '1,/^Levels/d; $d'
@@ -254,9 +267,11 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > conv1 .. flatten  (7)        n=4    0-3
 > fc1 .. loss       (6)        whole  1
 >
+> Run as compiled on p100
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
 > 2.56 M samples/s, 15.1 % of peak, 1.09 mJ by counted operations; 139 kB sent,
 > 159 kB on links; 970 kB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > Lower bound 5.24 us (mostly arithmetic): no plan is faster; gap 138 %.
 > Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 %
 > accepted, beta 200; --proposals 400 repeats it.
@@ -269,9 +284,11 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > conv1 .. flatten  (7)        n=4    0-3
 > fc1 .. loss       (6)        whole  0
 >
+> Run as compiled on p100
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
 > 2.56 M samples/s, 15.1 % of peak, 1.09 mJ by counted operations; 139 kB sent,
 > 159 kB on links; 970 kB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > Lower bound 5.24 us (mostly arithmetic): no plan is faster; gap 138 %.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
 >     "model": "simulated",
@@ -290,6 +307,7 @@ $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $
 $ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3:unsplit -q -o $TMP/better.json
 $ hypar check $TMP/better.json
 > ok: alexnet, batch 64: 22 operators in 63 parts on a machine of 3 devices
+> Run as compiled on v100
 > memory: 296 MB of 16 GB on the fullest device
 $ grep -e '"conv1"' -e '"fc3"' $TMP/better.json
 >     {"name": "conv1", "kind": "conv", "split": {"h": 3}, "devices": [0, 1, 2]},
@@ -429,8 +447,8 @@ What auto did not take is told, by what was asked for.
 $ hypar plan mlp:20-16-10 --batch 6 --on full:2 | grep '^The others'
 > The others: hybrid 20.1 ns, flexflow 20.1 ns, accpar 1.02 us, 3d 1.02 us, dp
 $+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: flexflow 38.4 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
->             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
+> The others: flexflow 38.4 ms, accpar 57.5 ms, hypar 58.5 ms, optcnn 60.2 ms, owt
+>             63.1 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
 >             1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, hybrid 1.58 GB, 3d 1.65 GB,
@@ -445,10 +463,12 @@ $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradien
 >   "seed": 0,
 > mlp, batch 32, bf16 with fp32 gradients, adam, on 2 devices
 >
-> device parameters gradients optimizer activations buffers framework    peak    of
-> 0-1        814 kB   1.63 MB   4.88 MB     41.5 kB 32.8 kB      2 GB 2.01 GB 80 GB fits
+> device parameters gradients optimizer activations buffers workspaces fragmentation communicators context framework    peak    of
+> 0-1        814 kB   1.63 MB   4.88 MB     41.5 kB 32.8 kB      17 MB        978 kB        550 MB  450 MB      2 GB 3.03 GB 85 GB fits
 >
-> It fits: device 0, the fullest, needs 2.01 GB of 80 GB (2.5 %).
+> It fits with over 99 %: device 0, the fullest, needs 3.03 GB of 85 GB (3.6 %).
+> The framework's allocator hands out 24.4 MB there and holds 25.4 MB; the rest
+> lies outside it.
 > Recomputing activations would save up to 16.4 kB there.
 $ hypar plan --start $TMP/numbers.json --proposals 1 --framework-memory 3GB -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
 >   "precision": "bf16",
@@ -472,6 +492,7 @@ $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15M
 $ hypar plan mlp --on full:2 --planner dp --memory 5MB -q -o $TMP/limited.json; grep limit $TMP/limited.json; hypar check $TMP/limited.json; hypar check $TMP/limited.json --memory 16GB | tail -n 1; hypar simulate $TMP/limited.json --fits | grep It; hypar simulate $TMP/limited.json | grep Memory
 >   "memory_limit_bytes": 5000000,
 > ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
+> Run as compiled on v100
 > memory: 3.4 MB of 5 MB allowed by --memory on the fullest device
 > memory: 3.4 MB of 16 GB on the fullest device
 > It fits: device 0, the fullest, needs 3.4 MB of 5 MB allowed by --memory
@@ -484,6 +505,7 @@ $ sed 's/"memory_limit_bytes": .*,/"memory_limit_bytes": 3e6,/' $TMP/limited.jso
 ? 1
 $ hypar check $TMP/less.json --memory 4MB; hypar compare $TMP/less.json $TMP/limited.json | grep -c 'does not fit'
 > ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
+> Run as compiled on v100
 > memory: 3.4 MB of 4 MB allowed by --memory on the fullest device
 > 1
 $ hypar simulate $TMP/less.json --fits | grep It
@@ -529,9 +551,11 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 > norm                       n=2 t=4; sent again
 > lm_head .. loss       (2)  n=2 k=4
 >
+> Run as compiled on v100
 > Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it),
 > 1.18 k samples/s, 28.5 % of peak, 21.5 J by counted operations; 4.74 GB sent,
 > 9.55 GB on links; 104 MB of 16 GB of memory on the fullest device.
+> Not calibrated, no such step was measured: expect +-50 %.
 > In closed form 23.4 ms: compute 16.6 ms, exchange 6.78 ms, no overlap.
 > Lower bound 16.3 ms (mostly arithmetic): no plan is faster; gap 67 %.
 > Searched in a moment.
@@ -560,6 +584,7 @@ $ hypar check 3d.json
 > ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators
 > in 1,056 parts on a machine of 16 devices; 2 stages, schedule 1f1b,
 > micro-batches 8
+> Run as compiled on v100
 > memory: 104 MB of 16 GB on the fullest device
 Degrees that are not given are chosen.
 $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --pipeline 2 | sed -n 3p
@@ -594,15 +619,15 @@ $ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e 
 
 The largest batch that fits: of samples for all devices alike, or where that is too many, fewer.
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp | head -3
-> resnet50, batch 14992 (the largest that fits; 15,008 needs 27.3 MB more than
-> 80 GB), on 16 devices: planner dp
+> resnet50, batch 15136 (the largest that fits; 15,152 needs 56 MB more than
+> 85 GB), on 16 devices: planner dp
 >
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp --micro-batches 4 | head -2
 > hypar: note: batch norms take the statistics of each micro-batch (of 8 samples
 >        or more, unless --micro-batches asks for less): losses are not those of
 >        the whole batch, which --micro-batches 1 keeps together
-> resnet50, batch 59968 (the largest that fits in 4 micro-batches; 60,032 needs
-> 27.3 MB more than 80 GB), on 16 devices: planner dp
+> resnet50, batch 60544 (the largest that fits in 4 micro-batches; 60,608 needs
+> 56 MB more than 85 GB), on 16 devices: planner dp
 $ hypar plan vgg16 --on cluster:1x8 --batch max -p 1f1b --stages 8 | head -2
 > vgg16, batch 408 (the largest that fits; of 416: 1f1b: no plan found that fits;
 > the nearest needs 16.3 GB on device 0, which has 16 GB), on 8 devices: planner
@@ -671,15 +696,16 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar pl
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
-> Predicted step 14.5 ms, simulated (the busiest device computes 14.5 ms of it),
-> 1.13 M samples/s, 92.0 % of peak, 54.1 J by counted operations; 0 B sent, 0 B on
-> links; 2.15 GB of 2.3 GB of memory on the fullest device.
-> The energy is that of operations at 45 nm: 3.7 kW a device, more than a device
-> draws; it compares plans.
-> Tight: 6.6 % of the memory is left; a framework with its libraries often needs a
-> It fits: device 0, the fullest, needs 2.15 GB of 2.3 GB (93.4 %).
-> Tight: 6.6 % of the memory is left; a framework with its libraries often needs a
-> tenth (--framework-memory counts it); --recompute full would save up to 537 MB.
+> Predicted step 17.9 ms, simulated (the busiest device computes 17.9 ms of it),
+> 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
+> sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
+> 0 %.
+> 8 of 10 such steps take 13.5 ms to 21.4 ms (61 measured: h100).
+> Kernels: compiled: 11 kernels, launched in 11 us.
+> hypar: $TMP/tight.json: device 0 needs 2.85 GB of memory, has 2.3 GB
+> The framework's allocator hands out 2.21 GB there and holds 2.3 GB; the rest
+> lies outside it.
+> Recomputing activations would save up to 537 MB there.
 > 0
 ? 1
 

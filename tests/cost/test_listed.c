@@ -107,7 +107,8 @@ static void listed_links_cost_what_words_do(void **state)
         compare_machines(shapes[i].word, shapes[i].columns, 100e6, 1.03);
 }
 
-/* Behind switches, trees and blocks are found too; they decide for small messages. */
+/* Behind switches, trees and blocks are found too; they decide for small messages. Algorithms
+ * that know nodes are for clusters by word alone: links that are listed name no nodes. */
 static void listed_trees_cost_what_words_do(void **state)
 {
     (void)state;
@@ -117,8 +118,8 @@ static void listed_trees_cost_what_words_do(void **state)
         compare_machines("htree:12", 3, bytes, 1.001);
         compare_machines("htree:16", 4, bytes, 1.001);
         compare_machines("htree:64", 8, bytes, 1.001);
-        compare_machines("cluster:4x4", 4, bytes, 1.001);
-        compare_machines("cluster:8x8", 8, bytes, 1.001);
+        compare_machines("cluster:4x4", 4, bytes, 1.1);
+        compare_machines("cluster:8x8", 8, bytes, 1.1);
     }
 }
 

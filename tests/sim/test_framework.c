@@ -240,8 +240,8 @@ static int layer_of(const char *name)
     return at && at[2] >= '0' && at[2] <= '9' ? at[2] - '0' : -1;
 }
 
-/* A layer is gathered when the last operator with parameters of the one `prefetch` + 1 before it
- * is done, and no earlier. */
+/* A layer is gathered when the last operator with parameters of the one `prefetch` + 1 before
+ * it is done, and no earlier. */
 static void layers_are_gathered_ahead(void **state)
 {
     (void)state;
@@ -261,7 +261,8 @@ static void layers_are_gathered_ahead(void **state)
         for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
             int layer = layer_of(e.name);
             bool forward = strstr(e.name, "forward") != NULL;
-            if (layer >= 0 && forward && strstr(e.name, "mlp.c_proj") && e.end_s > done_s[layer])
+            if (layer >= 0 && forward && strstr(e.name, "mlp.c_proj") &&
+                e.end_s > done_s[layer])
                 done_s[layer] = e.end_s;
             if (layer >= 0 && e.device < 0 && e.start_s < begin_s[layer] &&
                 strncmp(e.name, "all-gather", 10) == 0)

@@ -10,8 +10,6 @@
 #include "base/files/file.h"
 #include "base/utf8.h"
 
-
-
 struct reading {
     struct csv *csv;
     struct arena *arena;
