@@ -144,14 +144,17 @@ static void remove_variable(struct search *s, int k)
     s->n--;
 }
 
-/* How much a change by a tenth moves all rows together, in logarithms, from their `usual`
- * residuals. */
+/* How much a change by a tenth, or of what is 0 a large one, moves all rows together, in
+ * logarithms, from their `usual` residuals. */
 static double influence(struct search *s, int k, const double *usual)
 {
     static const double change = 0.1;
     double with[MAX_VARIABLES], sum = 0;
     memcpy(with, s->x, sizeof with);
-    with[k] += s->x[k] > s->low[k] + change ? -change : change;
+    if (s->fit->constant[s->constant[k]].before > 0)
+        with[k] += s->x[k] > s->low[k] + change ? -change : change;
+    else /* rows may not feel it before it is large: a launch hides behind kernels */
+        with[k] = (s->x[k] + s->high[k]) / 2;
     for (int i = 0; i < s->fit->measured.n_rows; i++)
         sum += depends(s, i, k) ? fabs(residual(s, i, with) - usual[i]) : 0;
     return sum;

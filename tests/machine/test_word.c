@@ -1,4 +1,6 @@
 /* Machine words: they are printed back, survive JSON, and bad words say what is wrong. */
+#include <math.h>
+
 #include "tests/machine/check.h"
 
 static const struct {

@@ -114,7 +114,8 @@ static struct reduced_step reduced_of(const char *name, const struct hypar_plan 
     expect_near("sent", step.totals.comm_bytes, whole->comm_bytes, 0);
     expect_near("on links", step.totals.link_bytes, whole->link_bytes, 0);
     expect_near("energy", hypar_energy_total_j(&step.totals.energy),
-                hypar_energy_total_j(&whole->energy), 1e-12); /* sums in another order */
+                hypar_energy_total_j(&whole->energy),
+                5e-3); /* what devices take by running is that of those that were simulated */
     assert_int_equal(step.all_instances, whole->tasks);
     assert_in_range(step.devices, 1, step.all_devices);
     return step;
