@@ -11,17 +11,19 @@ static const double EIGHT_OF_TEN = 1.2816;
 static const double UNKNOWN = 1.5;
 
 /* By how much exposed messages, and steps that wait for their launches, scatter more than what
- * devices compute: guesses, with which rows of networks kept out lie inside their intervals
- * about as often as they should (docs/accuracy.md). */
+ * devices compute: guesses. docs/accuracy.md says how many rows of networks kept out lie inside
+ * the intervals that follow. */
 static const double MESSAGES = 0.6, LAUNCHES = 0.2;
 
 static const char PROFILE[] = "profile";
 
 /* clang-format off */
-/* What `build/bench_truth --calibrate` prints: the residuals log(measured / predicted) of rows
- * that were not fitted to, by device and framework. `spread` is that of a network which is not
- * among them, so it is wider where networks are few; `pair` that of the ratio of two steps of
- * one network. */
+/* What `build/bench_truth` prints: the residuals log(measured / predicted) by device and
+ * framework. Figures of devices and words of frameworks were chosen with some of these rows in
+ * view (docs/accuracy.md says which). `spread` is that of a network which is not among the
+ * rows, so it is wider where networks are few; `pair` is that of the ratio of two steps of one
+ * network. `pair` of h200 compiled is that of compiled kernels launched one by one: the four
+ * captured steps are of four networks. */
 static const struct calibrated table[] = {
     /* device, framework, { rows, bias, spread, pair, on } */
     { "h100", "llm-foundry", { 33, 0.040, 0.152, 0.117, "MPT, 125M to 13B, on 8 to 512" } },
