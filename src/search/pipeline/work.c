@@ -35,9 +35,8 @@ static void time_layer(struct pipeline_layers *l, const struct problem *problem,
     uint32_t forward = 0;
     for (int p = 0; p < op->nest->n_passes; p++)
         forward |= (uint32_t)!op->nest->pass[p].backward << p;
-    struct kernel_place at = { device, problem->options->precision, hp_framework(problem),
-                               NULL,   HYPAR_ATTENTION_FUSED,       HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = hp_kernel_place(device, problem->settings.precision,
+                                             &problem->settings.simulation.framework);
     l->forward_s[i] = hp_op_seconds(op->nest, done & forward, range, hp_present(op), &at);
     l->backward_s[i] = hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
 }
