@@ -14,6 +14,13 @@
 /* Links that messages cross take as long to look at as one task. */
 enum { CROSSED_LIKE_TASK = 32 };
 
+/* Allow this part of a budget: tasks of one whole plan, parts of two. */
+static void set_budget(struct evaluation *e, double part)
+{
+    e->most_tasks = e->tasks + part * HP_WHOLE_TASKS;
+    e->most_parts = e->parts + part * 2 * HP_WHOLE_PARTS;
+}
+
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
 {
@@ -22,9 +29,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .arena = arena,
         .generator = generator,
         .planner = planner,
-        .most_parts = HP_BUDGET_PARTS,
-        .most_tasks = HP_BUDGET_TASKS,
     };
+    set_budget(out, 1);
     for (int i = 0; i < HP_FAMILIES; i++)
         out->least_off[i] = INFINITY;
 }
@@ -32,8 +38,7 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
 void hp_evaluate_further(struct evaluation *e, double part)
 {
     e->n = e->n_evaluated = 0;
-    e->most_tasks = e->tasks + part * HP_BUDGET_TASKS;
-    e->most_parts = e->parts + part * HP_BUDGET_PARTS;
+    set_budget(e, part);
 }
 
 double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
@@ -180,7 +185,7 @@ static double estimated_s(const struct evaluation *e, const struct estimate *est
                           const struct hypar_plan *plan)
 {
     double step_s;
-    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES ||
+    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_MANY ||
         hp_estimate(plan, e->problem->options->simulation, &step_s, NULL) != HYPAR_OK)
         return estimate->step_s;
     return step_s;

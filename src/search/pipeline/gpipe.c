@@ -382,7 +382,7 @@ static bool is_simulated(const struct flush_search *c)
 {
     for (int i = 0; i < c->n_cuts && c->lowered; i++)
         for (int k = 0; k < c->cut[i]->n; k++)
-            if (c->cut[i]->candidate[k].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+            if (c->cut[i]->candidate[k].micro_batches <= HP_MANY &&
                 c->cut[i]->candidate[k].estimate.least_part <= 1)
                 return true;
     return false;
@@ -397,7 +397,7 @@ static void add_candidates(const struct flush_search *c, struct evaluation *e)
         const struct flush_candidate *few = simulated ? NULL : fewest(c->cut[i]);
         for (int j = 0; j < c->cut[i]->n; j++) {
             struct flush_candidate *k = &c->cut[i]->candidate[j];
-            if (simulated ? k->micro_batches <= HP_SIMULATED_MICRO_BATCHES : !few || few == k)
+            if (simulated ? k->micro_batches <= HP_MANY : !few || few == k)
                 add_candidate(c, k, e);
         }
     }

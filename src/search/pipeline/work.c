@@ -190,11 +190,9 @@ struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
 struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline_layers *layers,
                                       const struct pipeline_machine *machine)
 {
-    enum { MAX_STATES = 4096 };
-    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB; some seconds */
-    int n = MAX_STATES;
-    while (n > HP_FEW &&
-           (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
+    int n = HP_MANY;
+    while (n > HP_FEW && (hp_pipeline_work(machine, n) > HP_MOST_ADDITIONS ||
+                          8 * hp_pipeline_room(machine, n) > HP_MOST_BYTES))
         n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);
 }
