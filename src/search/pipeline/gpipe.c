@@ -148,12 +148,12 @@ static void sum_up_needs(const struct flush_search *c, struct flush_cut *cut)
 {
     cut->device = NEW(c->arena, int, cut->n_stages);
     cut->needs = NEW(c->arena, struct op_needs, cut->n_stages);
+    int *op = NEW(c->arena, int, c->problem->graph->n_ops);
     for (int s = 0; s < cut->n_stages; s++) {
+        int n = hp_stage_layers(c->states, cut->stage[s].after, cut->stage[s].last, op);
         cut->device[s] = smallest_device(c, cut, s);
-        for (int op = 0; op < c->problem->graph->n_ops; op++)
-            if (hp_state_has(c->states, cut->stage[s].last, op) &&
-                !hp_state_has(c->states, cut->stage[s].after, op))
-                hp_add_needs(&cut->needs[s], &c->needs[op]);
+        for (int i = 0; i < n; i++)
+            hp_add_needs(&cut->needs[s], &c->needs[op[i]]);
     }
 }
 
