@@ -212,6 +212,14 @@ struct memory_text hp_memory_text(double need, double has)
     return text;
 }
 
+enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
+                                 struct hypar_error *err)
+{
+    struct memory_text text = hp_memory_text(f->need, f->has);
+    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", f->device,
+                   text.need, text.has, room_words);
+}
+
 bool hp_tells_memory(const char *text)
 {
     return strstr(text, ", which has ") || strstr(text, ", all devices together have ");

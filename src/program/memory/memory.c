@@ -508,9 +508,8 @@ enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,
 {
     if (m->peak <= m->limit)
         return HYPAR_OK;
-    struct memory_text text = hp_memory_text(m->peak, m->limit);
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", device,
-                   text.need, text.has, hp_limit_words(plan, m->limit));
+    struct fullest f = { .device = device, .need = m->peak, .has = m->limit };
+    return hp_fail_device(&f, hp_limit_words(plan, m->limit), err);
 }
 
 int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,
