@@ -73,7 +73,7 @@ static void test_random(void **state)
     static const char *const words[] = { "full:2", "htree:4", "full:3", "torus:2x2" };
     struct tally tally[32] = { { 0 } };
     const struct hypar_planner_info *info;
-    int graphs = (int)length_of(NULL, 5, 30, 60);
+    int graphs = (int)length_of(NULL, 8, 30, 60);
     for (int seed = 1; seed <= graphs; seed++) {
         char what[64];
         struct random random = { (uint64_t)seed };
