@@ -27,6 +27,12 @@ struct hunt {
 
 enum which { ALL, ASK_LINKS, UNLIKE };
 
+bool hp_may_look_nearby(const struct problem *problem)
+{
+    int64_t n = hypar_machine_device_count(problem->machine);
+    return n * problem->graph->n_ops <= 2 * HP_MOMENT_PARTS;
+}
+
 static struct problem problem_on(const struct problem *problem,
                                  const struct hypar_machine *machine)
 {
@@ -181,19 +187,12 @@ static bool try_rows(struct hunt *h, int rows)
     return may_be;
 }
 
-/* Do plans take little time, so that many machines may be looked at? */
-static bool is_small(const struct problem *problem)
-{
-    int64_t n = hypar_machine_device_count(problem->machine);
-    return n * problem->graph->n_ops <= 2 * HP_MOMENT_PARTS;
-}
-
 /* Try plans for subsets of unlike devices, of large plans for few: all planners or, where plans
  * are large, those that know unlike devices. */
 static void try_subsets(struct hunt *h, bool all)
 {
     struct subsets s = { 0 };
-    int tried = 0, most = is_small(h->problem) ? INT_MAX : HP_FEW_ALIKE;
+    int tried = 0, most = hp_may_look_nearby(h->problem) ? INT_MAX : HP_FEW_ALIKE;
     if (!h->problem->whole)
         s = hp_subsets(&h->scratch, h->problem);
     for (int i = 0; i < s.n; i++) {
@@ -244,7 +243,7 @@ struct hypar_found *hp_plan_nearby(const struct planner *self, const struct prob
 {
     struct hunt h = { self, problem, given, .verdict = { .step_s = start->best_s } };
     int all = h.all_rows = hp_machine_rows(problem->machine), n = all;
-    bool small = is_small(problem) && start->simulated;
+    bool small = hp_may_look_nearby(problem) && start->simulated;
     *rows = all;
     if (problem->options->objective != HYPAR_TIME)
         return NULL;

@@ -20,6 +20,9 @@ struct nearby {
     const struct subset *subset; /* its devices; NULL: the first ones */
 };
 
+/* Do plans take little time, so that many machines may be looked at? */
+bool hp_may_look_nearby(const struct problem *problem);
+
 /* Make the problem on the first `rows` of the machine's rows (machine.h), with links `links`
  * times as fast. Returns false if there is no such machine. */
 bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links);
