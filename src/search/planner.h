@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "cost/kernel.h"
 #include "plan/plan.h"
 #include "search/levels/partition.h"
 #include "search/options.h"
@@ -43,11 +44,12 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
 /* The settings of plans that follow from the options of a search. */
 struct plan_settings hp_settings(const struct hypar_search_options *options);
 
-/* How passes of simulated steps become kernels. */
-static inline enum hypar_kernel_mode hp_framework(const struct problem *problem)
+/* How device `device` runs passes of the plan's steps. */
+static inline struct kernel_place hp_problem_place(const struct problem *problem, int device)
 {
-    const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->framework.kernels : HYPAR_KERNELS_COMPILED;
+    return hp_kernel_place(hypar_machine_device(problem->machine, device),
+                           problem->settings.precision,
+                           &problem->settings.simulation.framework);
 }
 
 /* A plan and its figures; lives in its own arena. */

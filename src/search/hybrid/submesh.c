@@ -145,7 +145,7 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                            const struct op_parts *parts, int part)
 {
     const struct op *o = &m->problem->graph->ops[op];
-    struct kernel_place place = hp_kernel_place(m->costs, parts->device[part]);
+    struct kernel_place place = hp_costs_place(m->costs, parts->device[part]);
     if (parts->empty[part] || !passes)
         return 0;
     return hp_op_seconds(o->nest, passes, parts->range + part * o->nest->n_axes, hp_present(o),
