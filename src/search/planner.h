@@ -28,7 +28,9 @@ struct problem {
     struct plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
-    bool lesser; /* auto runs itself for a smaller machine: it does not do so again */
+    bool lesser;   /* auto runs itself for a smaller machine: it does not do so again */
+    bool whole;    /* the caller tries subsets of the devices (subsets.h): planners need not */
+    double beat_s; /* no plan that is as slow is wanted; 0: any is */
     struct layered *layered; /* the graph as weighted layers */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
@@ -97,6 +99,8 @@ struct planner {
     unsigned takes;
     bool seeds;                      /* a random search starts from its plan */
     bool asks_links;                 /* its choice depends on the links' bandwidth */
+    bool knows_unlike;               /* it gives unlike devices unlike shares or stages, or is
+                                      * tried on any subset of them all the same */
     bool shards;                     /* it shards parameters itself, as the options ask */
     const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };
