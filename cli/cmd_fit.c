@@ -9,18 +9,19 @@ static const struct argp_option options[] = {
       "of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },
     { "on", OPT_ON, "MACHINE", 0,
       "outputs of nccl-tests and OSU are of MACHINE, without device= (as they tell)", 0 },
+    { "write-as", OPT_WRITE_AS, "FILE", 0,
+      "of steps: write how they were run as a framework file, for --as", 0 },
     { 0 },
 };
 
-/* The device is called as its file, or as the one that it began with. */
-static void name_device(const struct hypar_fit *fit, const char *path, char *name, size_t size)
+/* A device or a framework is called as its file, or as the one that it began with. */
+static void name_by_file(const char *before, const char *path, char *name, size_t size)
 {
     static const char ending[] = ".json";
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base), m = sizeof ending - 1;
     bool json = n > m && strcmp(base + n - m, ending) == 0;
-    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60,
-             json ? base : hypar_fit_info(fit).device);
+    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60, json ? base : before);
     hypar_clean_text(name);
 }
 
@@ -32,8 +33,26 @@ static enum hypar_status write_device(const struct hypar_fit *fit, const char *p
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    name_device(fit, path, name, sizeof name);
+    name_by_file(hypar_fit_info(fit).device, path, name, sizeof name);
     hypar_fit_write(fit, name, out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status write_framework(const struct hypar_fit *fit, const char *path,
+                                         struct hypar_error *err)
+{
+    struct hypar_output out;
+    char name[256];
+    if (!hypar_fit_info(fit).framework)
+        return opt_usage(err, "--write-as: not all rows are steps of plans that were run in "
+                              "one way");
+    struct hypar_framework framework = *hypar_fit_info(fit).framework;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    name_by_file(framework.name, path, name, sizeof name);
+    framework.name = name;
+    hypar_framework_write(&framework, out.file);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -43,7 +62,7 @@ static bool decides_any(const struct hypar_fit *fit)
     for (int i = 0; hypar_fit_constant(fit, i, &constant); i++)
         if (constant.fitted)
             return true;
-    return false;
+    return hypar_fit_info(fit).n_choices > 0;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
@@ -68,9 +87,11 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     bool decided = decides_any(fit);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         opt_note(args, "%s", hypar_fit_doubt(fit, i));
-    if (args->output && decided)
+    if (args->write_as && decided)
+        status = write_framework(fit, args->write_as, err);
+    if (status == HYPAR_OK && args->output && decided)
         status = write_device(fit, args->output, err);
-    if (status == HYPAR_OK && opt_wants_summary(args))
+    if (status == HYPAR_OK && opt_wants_summary(args) && !opt_is_standard(args->write_as))
         hypar_report_fit(stdout, fit, opt_format(args));
     if (!decided) {
         snprintf(err->text, sizeof err->text, "fit: these rows decide no figure of '%.100s'",
@@ -90,7 +111,8 @@ const struct command cmd_fit = {
     .doc = "Read tables of measured operators, steps or collectives, find the figures of the "
            "device for which predictions are nearest to them, and tell how near that is. -o "
            "writes the device as a JSON file, which machines can name: "
-           "cluster:2x8,device=mine.json.",
+           "cluster:2x8,device=mine.json. Tables of steps alone also tell how they were run: "
+           "--write-as writes that.",
     .options = options,
     .run = run,
 };

@@ -89,6 +89,7 @@ static const struct value {
     { OPT_ON, "--on", READ, offsetof(struct args, machine), 0, 0 },
     { OPT_OPTIMIZER, "--optimizer", TEXT, offsetof(struct args, optimizer), 0, 0 },
     { OPT_OUTPUT, "--output", WRITE, offsetof(struct args, output), 0, 0 },
+    { OPT_WRITE_AS, "--write-as", WRITE, offsetof(struct args, write_as), 0, 0 },
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PLANNER_OPTION, "--planner-option", TEXTS, offsetof(struct args, planner_options), 0,
       0 },

@@ -121,6 +121,7 @@ enum opt_key {
     OPT_WAIT_NOTE,
     OPT_WARM_UP,
     OPT_WEIGHT_DECAY,
+    OPT_WRITE_AS,
 };
 
 enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
@@ -138,7 +139,7 @@ struct args {
         *recompute, *recurrence, *shard;
     int64_t shard_over;
     const char *bandwidth, *batches, *cost, *csv, *device, *devices, *layers, *levels, *mark,
-        *nearest, *svg, *target, *topology;
+        *nearest, *svg, *target, *topology, *write_as;
     const char *profile, *trace, *trace_devices, *trace_names, *timeline, *start, *measured;
     double trace_from_s, trace_to_s;
     int64_t trace_bars;

@@ -1,12 +1,14 @@
-/* hypar/fit.h - constants of a device, fitted to measurements.
+/* hypar/fit.h - constants of a device and of a framework, fitted to measurements.
  *
  * Tables of measurements (docs/formats-measured.md) contain seconds of operators, steps and
  * collectives. Each row is predicted as the simulator does. The figures of the device that the
  * rows determine are changed until the predictions are nearest: robust least squares of the
- * logarithms of predicted over measured times. */
+ * logarithms of predicted over measured times. Tables of steps alone change how the steps were
+ * run, too. */
 #ifndef HYPAR_FIT_H
 #define HYPAR_FIT_H
 
+#include <hypar/framework.h>
 #include <hypar/plan.h>
 #include <hypar/tool.h>
 
@@ -35,11 +37,22 @@ HYPAR_API enum hypar_status hypar_fit(struct hypar_fit **out, const char *const 
                                       struct hypar_error *err);
 HYPAR_API void hypar_fit_free(struct hypar_fit *fit); /* NULL is allowed */
 
-/* A fit as a whole; the fit owns the texts. */
+/* A member of the framework, by its JSON name, whose value the rows change. */
+struct hypar_fit_choice {
+    const char *name, *before, *after;
+    int rows; /* that the change moves by 1 % or more */
+};
+
+/* A fit as a whole; the fit owns the texts and what is pointed to. */
 struct hypar_fit_info {
     const char *device; /* the initial device */
     const char *source; /* where the new figures come from, in one line */
     int left_out; /* rows that were left out because their operators take no time: views */
+    /* How the steps were run, as the rows tell it, named as in their plans; NULL: not all rows
+     * are steps, or their plans tell of several ways. */
+    const struct hypar_framework *framework;
+    int n_choices;
+    const struct hypar_fit_choice *choice; /* in the order in which they were found */
 };
 HYPAR_API struct hypar_fit_info hypar_fit_info(const struct hypar_fit *fit);
 
@@ -49,7 +62,7 @@ HYPAR_API const char *hypar_fit_doubt(const struct hypar_fit *fit, int i);
 /* Write the fitted device, called `name`, as hypar-device/1 JSON, which machines can use. */
 HYPAR_API void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to);
 
-/* A figure of the device, by its JSON name. */
+/* A figure of the device or of the framework, by its JSON name. */
 struct hypar_fit_constant {
     const char *name;
     enum hypar_unit unit;

@@ -1,10 +1,12 @@
-/* The constants of a device that can be fitted: options of machine words that are shares or
+/* The constants that can be fitted. Of a device: options of machine words that are shares or
  * times, or that may be 0 because nobody measured them. Peaks, bandwidths, sizes and energies
- * are the vendor's. */
+ * are the vendor's. Of a framework: the times that its host adds. */
 #include "fit/fit.h"
 
 #include <assert.h>
 #include <math.h>
+
+#include "plan/framework.h"
 
 static bool is_constant(const struct option_row *row)
 {
@@ -12,6 +14,19 @@ static bool is_constant(const struct option_row *row)
         return false;
     return !row->whole && row->unit != HYPAR_UNIT_JOULES && row->unit != HYPAR_UNIT_WATTS &&
            (row->low <= 0 || row->unit == HYPAR_UNIT_COUNT);
+}
+
+static bool framework_time(int i, struct constant_row *out)
+{
+    static const double usual_s = 1e-3, range = 1e4; /* 0.1 us to 10 s: of any layer or sum */
+    struct hypar_framework any = { .name = NULL };
+    *out = (struct constant_row){ .figure = OPTION_COUNT + i,
+                                  .unit = HYPAR_UNIT_SECONDS,
+                                  .start = usual_s,
+                                  .high = INFINITY,
+                                  .least = usual_s / range,
+                                  .most = usual_s * range };
+    return i < MAX_TIMES && hp_framework_time(&any, i, &out->name);
 }
 
 bool hp_constant(int i, struct constant_row *out)
@@ -24,11 +39,15 @@ bool hp_constant(int i, struct constant_row *out)
             continue;
         bool good = hp_option_read((enum option)o, row->text.example, &usual);
         assert(good && usual > 0);
-        *out = (struct constant_row){ .option = (enum option)o,
+        *out = (struct constant_row){ .figure = o,
+                                      .name = row->key,
+                                      .unit = row->unit,
                                       .start = usual,
+                                      .low = row->low,
+                                      .high = row->high,
                                       .least = fmax(row->low, usual / range),
                                       .most = fmin(row->high, usual * range) };
         return good;
     }
-    return false;
+    return framework_time(i, out);
 }

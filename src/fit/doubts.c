@@ -12,10 +12,10 @@ static void doubt(struct hypar_fit *fit, const char *text)
     fit->doubt[fit->n_doubts++] = text;
 }
 
-static bool is_fitted(const struct hypar_fit *fit, enum option option)
+static bool is_fitted(const struct hypar_fit *fit, int figure)
 {
     for (int c = 0; c < fit->n_constants; c++)
-        if (fit->option[c] == option)
+        if (fit->row[c].figure == figure)
             return fit->constant[c].fitted;
     return false;
 }
@@ -52,18 +52,19 @@ static void find_influences(struct hypar_fit *fit, struct arena *arena, struct i
     int n_rows = fit->measured.n_rows;
     *out = (struct influences){ 0 };
     hp_predictor_begin(&predictor, &fit->measured, &fit->machine->parts[0]);
+    predictor.framework = fit->has_framework ? &fit->framework : NULL;
     for (int c = 0; c < fit->n_constants && out->n < MAX_VARIABLES; c++) {
-        double value[OPTION_COUNT], seconds;
-        enum option option = fit->option[c];
-        if (!fit->constant[c].fitted || !(fit->value[option] > 0))
+        double value[FIGURE_COUNT], seconds;
+        int figure = fit->row[c].figure;
+        if (!fit->constant[c].fitted || !(fit->value[figure] > 0))
             continue;
         memcpy(value, fit->value, sizeof value);
         /* down, where up may be beyond the most that a share can be */
-        value[option] /= change;
+        value[figure] /= change;
         hp_predictor_set(&predictor, value);
         double *by_row = out->by_row[out->n] = NEW(arena, double, n_rows);
         for (int i = 0; i < n_rows; i++)
-            if (!fit->outlier[i] && hp_row_depends(&predictor, i, option) &&
+            if (!fit->outlier[i] && hp_row_depends(&predictor, i, figure) &&
                 hp_predict_row(&predictor, i, &seconds, NULL) == HYPAR_OK && seconds > 0)
                 by_row[i] = log(seconds / fit->after_s[i]);
         out->constant[out->n++] = c;
@@ -115,9 +116,8 @@ static void doubt_shares(struct hypar_fit *fit)
 {
     for (int c = 0; c < fit->n_constants; c++) {
         const struct hypar_fit_constant *constant = &fit->constant[c];
-        const struct option_row *option = &hp_machine_options[fit->option[c]];
-        double most = 0.999 * option->high;
-        bool share = option->unit == HYPAR_UNIT_COUNT && option->high <= 1;
+        double most = 0.999 * fit->row[c].high;
+        bool share = constant->unit == HYPAR_UNIT_COUNT && fit->row[c].high <= 1;
         if (share && constant->fitted && constant->before < most && constant->after >= most)
             doubt(fit, hp_arena_printf(&fit->arena,
                                        "%s is 1, the most that it can be: rows are faster than "
@@ -165,6 +165,10 @@ void hp_fit_find_doubts(struct hypar_fit *fit)
     find_influences(fit, &scratch, &influences);
     find_moved(fit, &influences);
     doubt_pairs(fit, &influences);
+    if (fit->alike)
+        doubt(fit,
+              hp_arena_printf(&fit->arena, "these rows do not tell how they were run from %s",
+                              fit->alike));
     hp_arena_free(&scratch);
     doubt_nodes(fit);
     doubt_shares(fit);

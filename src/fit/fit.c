@@ -1,54 +1,75 @@
-/* Fitting the figures of a device to measurements: choosing the constants that the rows
- * determine, removing outliers, cross-validation. */
-#include "fit/fit.h"
+/* Fitting the figures of a device, and of how steps were run, to measurements: choosing the
+ * constants that the rows determine, removing outliers, cross-validation. */
+#include "fit/search.h"
 
 #include "base/files/file.h"
 #include "fit/benchmark_output.h"
+#include "plan/framework.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A constant is determined if at least this many rows depend on it, and its error is small
- * enough. */
-enum { LEAST_ROWS = 3, FOLDS = 5, LEAST_HELD_OUT = 10, LEAST_STEPS = 4 };
-static const double most_error = 0.5;       /* of the logarithm */
+enum { FOLDS = 5, LEAST_HELD_OUT = 10, LEAST_STEPS = 4 };
+static const double most_error = 0.5;       /* of the logarithm of what is determined */
 static const double beyond_the_clock = 1e9; /* seconds */
-
-/* The variables of a search: logarithms of the constants that are not left out. */
-struct search {
-    struct hypar_fit *fit;
-    struct predictor predictor;
-    int n;
-    int constant[MAX_VARIABLES]; /* by variable */
-    double x[MAX_VARIABLES], low[MAX_VARIABLES], high[MAX_VARIABLES];
-    struct least_squares_spread spread;
-};
 
 /* Predictions --------------------------------------------------------------------------- */
 
 static void set_variables(struct search *s, const double *x)
 {
-    double value[OPTION_COUNT];
+    double value[FIGURE_COUNT];
     memcpy(value, s->fit->value, sizeof value);
     for (int k = 0; k < s->n; k++)
-        value[s->fit->option[s->constant[k]]] = exp(x[k]);
+        value[s->fit->row[s->constant[k]].figure] = exp(x[k]);
     hp_predictor_set(&s->predictor, value);
 }
 
-static double residual(void *who, int row, const double *x)
+/* A doubt about a figure that is e times what it was before, as the residual of a row. Steps
+ * are few: without doubts, a figure that few of them feel would explain any of them. 7 % say
+ * that a figure twice as large is as strange as a row that is 5 % off. Doubled, figures stay
+ * nearer to what they were, right or not. */
+static const double strange = 0.07;
+
+static double doubt(const struct search *s, int k, const double *x)
 {
-    struct search *s = who;
+    double before = s->fit->constant[s->constant[k]].before;
+    return before > 0 ? strange * (x[k] - log(before)) : 0;
+}
+
+double hp_fit_residual(struct search *s, int row, const double *x)
+{
     double seconds;
+    if (row >= s->fit->measured.n_rows)
+        return doubt(s, row - s->fit->measured.n_rows, x);
     set_variables(s, x);
     if (hp_predict_row(&s->predictor, row, &seconds, NULL) != HYPAR_OK || !(seconds > 0))
         seconds = beyond_the_clock;
     return log(seconds / s->fit->measured.row[row].seconds);
 }
 
+bool hp_fit_depends(struct search *s, int row, int k)
+{
+    int n_rows = s->fit->measured.n_rows;
+    if (row >= n_rows)
+        return row - n_rows == k;
+    return hp_row_depends(&s->predictor, row, s->fit->row[s->constant[k]].figure);
+}
+
+static double residual(void *who, int row, const double *x)
+{
+    return hp_fit_residual(who, row, x);
+}
+
 static bool depends(void *who, int row, int k)
 {
-    struct search *s = who;
-    return hp_row_depends(&s->predictor, row, s->fit->option[s->constant[k]]);
+    return hp_fit_depends(who, row, k);
+}
+
+static void begin_predictor(struct hypar_fit *fit, struct predictor *out)
+{
+    hp_predictor_begin(out, &fit->measured, &fit->machine->parts[0]);
+    out->framework = fit->has_framework ? &fit->framework : NULL;
 }
 
 /* Predict all rows with the fitted figures. */
@@ -57,7 +78,7 @@ static enum hypar_status predict_all(struct hypar_fit *fit, double *seconds,
 {
     struct predictor predictor;
     enum hypar_status status = HYPAR_OK;
-    hp_predictor_begin(&predictor, &fit->measured, &fit->machine->parts[0]);
+    begin_predictor(fit, &predictor);
     hp_predictor_set(&predictor, fit->value);
     for (int i = 0; i < fit->measured.n_rows && status == HYPAR_OK; i++) {
         const struct measured_row *row = &fit->measured.row[i];
@@ -89,9 +110,10 @@ static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *er
 
 /* Searching ----------------------------------------------------------------------------- */
 
-static void run(struct search *s, const bool *skip, bool near)
+void hp_fit_run(struct search *s, const bool *skip, bool near)
 {
-    struct least_squares problem = { .n_rows = s->fit->measured.n_rows,
+    int n_doubts = s->fit->has_framework ? s->n : 0;
+    struct least_squares problem = { .n_rows = s->fit->measured.n_rows + n_doubts,
                                      .n_variables = s->n,
                                      .low = s->low,
                                      .high = s->high,
@@ -103,33 +125,35 @@ static void run(struct search *s, const bool *skip, bool near)
     hp_least_squares(&problem, s->x, &s->spread);
 }
 
-static bool any_row_depends(struct search *s, enum option option)
+static bool any_row_depends(struct search *s, int figure)
 {
     for (int i = 0; i < s->fit->measured.n_rows; i++)
-        if (hp_row_depends(&s->predictor, i, option))
+        if (hp_row_depends(&s->predictor, i, figure))
             return true;
     return false;
 }
 
-/* Use all constants on which some row may depend. */
+void hp_fit_add(struct search *s, int constant, double value)
+{
+    const struct constant_row *row = &s->fit->row[constant];
+    int k = s->n++;
+    s->constant[k] = constant;
+    s->low[k] = log(row->least);
+    s->high[k] = log(row->most);
+    s->x[k] = fmin(fmax(log(value), s->low[k]), s->high[k]);
+}
+
+/* Use all constants on which some row may depend. Times that no framework has yet come later,
+ * if steps ask for them (hp_fit_choose()). */
 static void choose_variables(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
-    struct constant_row row;
-    for (int i = 0, c = 0; hp_constant(i, &row); i++) {
-        if (c == fit->n_constants || fit->option[c] != row.option)
-            continue; /* the device has no such figure */
+    for (int c = 0; c < fit->n_constants; c++) {
+        const struct constant_row *row = &fit->row[c];
         double before = fit->constant[c].before;
-        fit->constant[c].asked = any_row_depends(s, row.option);
-        if (fit->constant[c].asked) {
-            s->constant[s->n] = c;
-            s->low[s->n] = log(row.least);
-            s->high[s->n] = log(row.most);
-            s->x[s->n] =
-                fmin(fmax(log(before > 0 ? before : row.start), s->low[s->n]), s->high[s->n]);
-            s->n++;
-        }
-        c++;
+        fit->constant[c].asked = any_row_depends(s, row->figure);
+        if (fit->constant[c].asked && (before > 0 || row->figure < OPTION_COUNT))
+            hp_fit_add(s, c, before > 0 ? before : row->start);
     }
 }
 
@@ -189,9 +213,8 @@ static void choose_few(struct search *s)
 static int rows_of_none(struct search *s, int k)
 {
     int c = s->constant[k], n = 0;
-    const struct option_row *option = &hp_machine_options[s->fit->option[c]];
     double with[MAX_VARIABLES], before = s->fit->constant[c].before;
-    if (s->x[k] > s->low[k] + 1e-6 || option->low > 0 || !(before > 0))
+    if (s->x[k] > s->low[k] + 1e-6 || s->fit->row[c].low > 0 || !(before > 0))
         return 0;
     memcpy(with, s->x, sizeof with);
     with[k] = log(before);
@@ -225,7 +248,7 @@ static void leave_variable(struct search *s, int k)
     if (rows) {
         constant->fitted = true;
         constant->rows = rows;
-        constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
+        constant->after = s->fit->value[s->fit->row[s->constant[k]].figure] = 0;
     }
     remove_variable(s, k);
 }
@@ -234,7 +257,7 @@ static void leave_variable(struct search *s, int k)
 static void search_decided(struct search *s, const bool *skip, bool near)
 {
     for (bool again = near;; again = true) {
-        run(s, skip, again);
+        hp_fit_run(s, skip, again);
         int k = find_undecided(s);
         if (k < 0)
             return;
@@ -263,7 +286,7 @@ static void keep_found(struct search *s)
     for (int k = 0; k < s->n; k++) {
         struct hypar_fit_constant *constant = &fit->constant[s->constant[k]];
         constant->fitted = true;
-        constant->after = fit->value[fit->option[s->constant[k]]] = exp(s->x[k]);
+        constant->after = fit->value[fit->row[s->constant[k]].figure] = exp(s->x[k]);
         constant->error = s->spread.error[k];
         constant->rows = s->spread.rows[k];
     }
@@ -285,7 +308,7 @@ static void cross_validate(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
     int n = fit->measured.n_rows;
-    bool *skip = NEW(&fit->arena, bool, n);
+    bool *skip = NEW(&fit->arena, bool, n + MAX_VARIABLES);
     double found[MAX_VARIABLES];
     int folds = count_folds(fit);
     fit->has_held_out = folds > 0;
@@ -294,7 +317,7 @@ static void cross_validate(struct search *s)
         for (int i = 0; i < n; i++)
             skip[i] = i % folds == fold || fit->outlier[i];
         memcpy(s->x, found, sizeof found);
-        run(s, skip, true);
+        hp_fit_run(s, skip, true);
         for (int i = fold; i < n; i += folds)
             fit->held_out_s[i] = exp(residual(s, i, s->x)) * fit->measured.row[i].seconds;
     }
@@ -305,10 +328,12 @@ static void search_all(struct hypar_fit *fit)
 {
     enum { MAX_ROUNDS = 3 };
     struct search s = { .fit = fit };
-    hp_predictor_begin(&s.predictor, &fit->measured, &fit->machine->parts[0]);
+    begin_predictor(fit, &s.predictor);
     choose_variables(&s);
     choose_few(&s);
-    search_decided(&s, NULL, false);
+    if (fit->has_framework)
+        hp_fit_choose(&s);
+    search_decided(&s, NULL, fit->has_framework);
     for (int i = 0; i < MAX_ROUNDS && mark_outliers(&s); i++)
         search_decided(&s, fit->outlier, i > 0);
     keep_found(&s);
@@ -318,26 +343,63 @@ static void search_all(struct hypar_fit *fit)
 
 /* All steps ----------------------------------------------------------------------------- */
 
-static void list_constants(struct hypar_fit *fit)
+/* The value of a figure before the fit; NAN: there is none. */
+static double value_before(struct hypar_fit *fit, int figure)
 {
     const struct part *part = &fit->machine->parts[0];
+    const char *key;
+    if (figure >= OPTION_COUNT)
+        return fit->has_framework
+                   ? *hp_framework_time(&fit->framework, figure - OPTION_COUNT, &key)
+                   : NAN;
+    if (!isnan(part->value[figure]))
+        return part->value[figure];
+    return hp_option_default(part, (enum option)figure); /* belongs to other topologies */
+}
+
+static void list_constants(struct hypar_fit *fit)
+{
     struct constant_row row;
-    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, OPTION_COUNT);
-    fit->option = NEW(&fit->arena, enum option, OPTION_COUNT);
+    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, FIGURE_COUNT);
+    fit->row = NEW(&fit->arena, struct constant_row, FIGURE_COUNT);
     for (int i = 0; hp_constant(i, &row); i++) {
-        const struct option_row *option = &hp_machine_options[row.option];
-        double value = part->value[row.option];
-        if (isnan(value)) /* belongs to other topologies */
-            value = hp_option_default(part, row.option);
+        double value = value_before(fit, row.figure);
         if (isnan(value))
             continue;
-        fit->option[fit->n_constants] = row.option;
+        fit->row[fit->n_constants] = row;
         fit->constant[fit->n_constants++] = (struct hypar_fit_constant){
-            .name = option->key, .unit = option->unit, .before = value, .after = value
+            .name = row.name, .unit = row.unit, .before = value, .after = value
         };
     }
-    for (int o = 0; o < OPTION_COUNT; o++)
-        fit->value[o] = NAN;
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        fit->value[f] = NAN;
+}
+
+/* Steps that were all run as one framework tell of it, too. */
+static void find_framework(struct hypar_fit *fit)
+{
+    const struct measured *m = &fit->measured;
+    for (int i = 0; i < m->n_rows; i++)
+        if (m->row[i].kind != MEASURED_STEP || m->row[i].framework != m->row[0].framework ||
+            !hp_framework_same(&m->row[i].plan->simulation.framework,
+                               &m->row[0].plan->simulation.framework))
+            return;
+    fit->has_framework = true;
+    fit->framework = hp_keep_framework(&fit->arena, &m->row[0].plan->simulation.framework);
+    fit->framework.kernels = m->row[0].framework;
+}
+
+/* The framework with what was found. */
+static void complete_framework(struct hypar_fit *fit)
+{
+    const char *key;
+    double *time;
+    for (int i = 0; (time = hp_framework_time(&fit->framework, i, &key)); i++)
+        if (!isnan(fit->value[OPTION_COUNT + i]))
+            *time = fit->value[OPTION_COUNT + i];
+    fit->framework.name = hp_framework_name(&fit->framework);
+    fit->framework.source = fit->source;
+    fit->framework.calibration = (struct hypar_calibration){ .rows = 0 };
 }
 
 /* A machine with the device; its size does not matter, because links are figures of the device
@@ -402,7 +464,8 @@ static enum hypar_status make(struct hypar_fit *fit, const char *const *path, in
     fit->before_s = NEW(&fit->arena, double, n);
     fit->after_s = NEW(&fit->arena, double, n);
     fit->held_out_s = NEW(&fit->arena, double, n);
-    fit->outlier = NEW(&fit->arena, bool, n);
+    fit->outlier = NEW(&fit->arena, bool, n + MAX_VARIABLES); /* no doubt is one */
+    find_framework(fit);
     list_constants(fit);
     TRY(predict_all(fit, fit->before_s, err));
     TRY(leave_out(fit, err));
@@ -411,6 +474,7 @@ static enum hypar_status make(struct hypar_fit *fit, const char *const *path, in
     TRY(predict_all(fit, fit->after_s, err));
     fit->moves = NEW(&fit->arena, const char *, fit->measured.n_rows);
     fit->source = source_text(fit, path, n_paths);
+    complete_framework(fit);
     hp_fit_find_doubts(fit);
     return HYPAR_OK;
 }
@@ -442,7 +506,12 @@ void hypar_fit_free(struct hypar_fit *fit)
 
 struct hypar_fit_info hypar_fit_info(const struct hypar_fit *fit)
 {
-    return (struct hypar_fit_info){ fit->device, fit->source, fit->left_out };
+    return (struct hypar_fit_info){ .device = fit->device,
+                                    .source = fit->source,
+                                    .left_out = fit->left_out,
+                                    .framework = fit->has_framework ? &fit->framework : NULL,
+                                    .n_choices = fit->n_choices,
+                                    .choice = fit->choice };
 }
 
 void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to)

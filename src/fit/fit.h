@@ -1,7 +1,7 @@
 /* fit/fit.h - the inside of a fitted device. Internal.
  *
- * A constant is an option of machine words (constants.c); its logarithm is a variable of the
- * least-squares problem. */
+ * A constant is an option of machine words or a time of the framework (constants.c); its
+ * logarithm is a variable of the least-squares problem. */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H
 
@@ -9,12 +9,15 @@
 #include "fit/predict.h"
 
 struct constant_row {
-    enum option option;
+    int figure;
+    const char *name;
+    enum hypar_unit unit;
     double start;       /* for a device without a value */
+    double low, high;   /* what it may be */
     double least, most; /* bounds of the search; at `least` it counts as 0 */
 };
 
-/* Constant `i`, in the order of options; false past the last. */
+/* Constant `i`, in the order of figures; false past the last. */
 bool hp_constant(int i, struct constant_row *out);
 
 struct fit_group {
@@ -29,8 +32,13 @@ struct hypar_fit {
     const char *device, *source;
     int n_constants;
     struct hypar_fit_constant *constant;
-    enum option *option;        /* of each */
-    double value[OPTION_COUNT]; /* fitted; NAN: unchanged */
+    struct constant_row *row;   /* of each */
+    double value[FIGURE_COUNT]; /* fitted; NAN: unchanged */
+    bool has_framework;         /* all rows are steps, run as one framework: */
+    struct hypar_framework framework;
+    int n_choices, choice_capacity;
+    struct hypar_fit_choice *choice;
+    const char *alike; /* alternatives that explain the rows as well; NULL: none */
     double *before_s, *after_s, *held_out_s;
     bool *outlier;
     const char **moves; /* by row: the fitted figure that it feels most; NULL: none */

@@ -7,6 +7,7 @@
 
 #include "cost/collective.h"
 #include "cost/kernel.h"
+#include "plan/framework.h"
 #include "plan/plan.h"
 #include <hypar/sim.h>
 
@@ -58,8 +59,8 @@ void hp_predictor_begin(struct predictor *p, const struct measured *measured,
     for (int i = 0; i < measured->n_rows; i++)
         if (measured->row[i].kind == MEASURED_COLLECTIVE)
             p->group_of[i] = find_group(p, &measured->row[i]);
-    for (int o = 0; o < OPTION_COUNT; o++)
-        p->value[o] = NAN;
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        p->value[f] = NAN;
     p->device = burst_device(&p->part);
 }
 
@@ -71,13 +72,13 @@ void hp_predictor_end(struct predictor *p)
 
 static bool same(const double *a, const double *b)
 {
-    for (int o = 0; o < OPTION_COUNT; o++)
-        if (a[o] != b[o] && !(isnan(a[o]) && isnan(b[o])))
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        if (a[f] != b[f] && !(isnan(a[f]) && isnan(b[f])))
             return false;
     return true;
 }
 
-void hp_predictor_set(struct predictor *p, const double value[OPTION_COUNT])
+void hp_predictor_set(struct predictor *p, const double value[FIGURE_COUNT])
 {
     struct part part = p->part;
     if (same(p->value, value))
@@ -118,6 +119,20 @@ static double update_seconds(const struct predictor *p, const struct measured_ro
                : hp_stream_seconds(&work, &at);
 }
 
+static struct hypar_framework framework_of(const struct predictor *p,
+                                           const struct measured_row *row)
+{
+    struct hypar_framework framework =
+        p->framework ? *p->framework : row->plan->simulation.framework;
+    const char *key;
+    double *time;
+    for (int i = 0; p->framework && (time = hp_framework_time(&framework, i, &key)); i++)
+        if (!isnan(p->value[OPTION_COUNT + i]))
+            *time = p->value[OPTION_COUNT + i];
+    framework.kernels = row->framework;
+    return framework;
+}
+
 static enum hypar_status step_seconds(const struct predictor *p, const struct measured_row *row,
                                       double *seconds, struct hypar_error *err)
 {
@@ -127,7 +142,7 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
     TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
-    how.framework.kernels = row->framework;
+    how.framework = framework_of(p, row);
     how.framework_given = true;
     enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
     if (status == HYPAR_OK)
@@ -180,7 +195,7 @@ enum hypar_status hp_predict_row(struct predictor *p, int i, double *seconds,
 
 /* Does the option set launches of a framework that did not run the row? Kernels alone have no
  * launches. */
-static bool is_other_launch(const struct measured_row *row, enum option option)
+static bool is_other_launch(const struct measured_row *row, int option)
 {
     enum hypar_kernel_mode framework =
         row->kind == MEASURED_STEP ? row->framework : HYPAR_KERNELS_NONE;
@@ -189,17 +204,19 @@ static bool is_other_launch(const struct measured_row *row, enum option option)
 }
 
 /* Is it a figure of messages and comms, not of kernels? */
-static bool is_of_comms(enum option option)
+static bool is_of_comms(int option)
 {
     return hp_machine_options[option].scope != SCOPE_DEVICE || option == OPTION_COMM_LATENCY ||
            option == OPTION_COPY;
 }
 
-bool hp_row_depends(const struct predictor *p, int i, enum option option)
+bool hp_row_depends(const struct predictor *p, int i, int figure)
 {
     const struct measured_row *row = &p->measured->row[i];
-    bool of_comms = is_of_comms(option);
-    if (is_other_launch(row, option))
+    if (figure >= OPTION_COUNT)
+        return row->kind == MEASURED_STEP && p->framework;
+    bool of_comms = is_of_comms(figure);
+    if (is_other_launch(row, figure))
         return false;
     if (row->kind == MEASURED_STEP)
         return !of_comms || hypar_machine_device_count(row->plan->machine) > 1;

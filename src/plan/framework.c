@@ -24,7 +24,8 @@ static const char *const attentions[] = { "fused", "unfused", "flash1", "flash2"
 static const char *const widths[] = { "usual", "fp32", "short" };
 static const char *const traffic[] = { "gradients", "gathers", "tensor", "sequence", "stages" };
 
-/* What a member may be; `told`: it describes the row, and no prediction depends on it. */
+/* What a member may be; `told`: it describes the row, and no prediction depends on it; `tried`:
+ * measured steps may tell it, and the graph and the plan stay as they are. */
 static const struct member {
     const char *key;
     enum member_kind kind;
@@ -33,7 +34,7 @@ static const struct member {
     int n_words;
     double least, most;
     enum hypar_unit unit;
-    bool told;
+    bool told, tried;
     const char *summary;
 } members[] = {
 #define AT(member)                  offsetof(struct hypar_framework, member)
@@ -43,19 +44,19 @@ static const struct member {
 #define NUMBER(member, least, most) AMOUNT, AT(member), NULL, 0, least, most, HYPAR_UNIT_COUNT
     /* clang-format off */
     { "kernels", CHOICE, AT(kernels), hp_kernels_names, HYPAR_KERNELS_COUNT, .summary = "passes as kernels: compiled (fused), eager (operator by operator), none (the roofline)" },
-    { "launches", WORDS(launches, launches), .summary = "of kernels: one by one (eager), captured as a graph, or as is usual for the kernels" },
-    { "attention", WORDS(attention, attentions), .summary = "fused into the device's best kernel or one of a generation, or unfused: scores lie in memory" },
+    { "launches", WORDS(launches, launches), .tried = true, .summary = "of kernels: one by one (eager), captured as a graph, or as is usual for the kernels" },
+    { "attention", WORDS(attention, attentions), .tried = true, .summary = "fused into the device's best kernel or one of a generation, or unfused: scores lie in memory" },
     { "attention_dropout", NUMBER(attention_dropout, 0, 0.99), .summary = "share of weights dropped where attention is unfused and the model does not say" },
     { "keeps_masks", TRUTH, AT(keeps_masks), .summary = "a byte for each element of a dropout is kept for the backward half" },
     { "gradients", WORDS(gradients, widths), .summary = "precision of parameters' gradients: the parameters' (usual, short) or fp32" },
-    { "gathers", WORDS(gathers, widths), .summary = "of divided parameters as they are gathered" },
-    { "sums", WORDS(sums, widths), .summary = "of the messages that sum gradients: theirs (usual), fp32, or the parameters' (short)" },
-    { "loss", WORDS(loss, widths), .summary = "of logits and loss" },
-    { "overlap", OVERLAP, AT(waits), .summary = "exchanges during which a device computes: all, none or some of gradients+gathers+tensor+sequence+stages" },
+    { "gathers", WORDS(gathers, widths), .tried = true, .summary = "of divided parameters as they are gathered" },
+    { "sums", WORDS(sums, widths), .tried = true, .summary = "of the messages that sum gradients: theirs (usual), fp32, or the parameters' (short)" },
+    { "loss", WORDS(loss, widths), .tried = true, .summary = "of logits and loss" },
+    { "overlap", OVERLAP, AT(waits), .tried = true, .summary = "exchanges during which a device computes: all, none or some of gradients+gathers+tensor+sequence+stages" },
     { "bucket_bytes", BYTES(bucket_bytes), .summary = "bytes of gradients that are summed together (0: each parameter's alone)" },
     { "prefetch", WHOLE, AT(prefetch), NULL, 0, 0, 1 << 20, .summary = "layers ahead that divided parameters are gathered (0: as the plan says, in operators)" },
-    { "layer_s", TIME(layer_s), .summary = "seconds that the host adds for every layer, in each half" },
-    { "bucket_s", TIME(bucket_s), .summary = "seconds that the host adds for every sum of gradients and every gather" },
+    { "layer_s", TIME(layer_s), .tried = true, .summary = "seconds that the host adds for every layer, in each half" },
+    { "bucket_s", TIME(bucket_s), .tried = true, .summary = "seconds that the host adds for every sum of gradients and every gather" },
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .summary = "handles and streams with a workspace for products (0: as usual)" },
@@ -240,6 +241,78 @@ bool hp_framework_member(struct arena *arena, const struct hypar_framework *fram
     *out = (struct framework_member){ members[i].key, text_of(arena, &members[i], framework),
                                       members[i].summary };
     return true;
+}
+
+/* What steps tell ---------------------------------------------------------------------- */
+
+double *hp_framework_time(struct hypar_framework *framework, int i, const char **key)
+{
+    for (int m = 0; m < N_MEMBERS; m++)
+        if (members[m].kind == AMOUNT && members[m].unit == HYPAR_UNIT_SECONDS && i-- == 0) {
+            if (key)
+                *key = members[m].key;
+            return place_of(&members[m], framework);
+        }
+    return NULL;
+}
+
+/* Attention that is written out is another graph, and no kernel of the same. */
+static bool is_another_graph(const struct member *m, int value)
+{
+    return m->words == attentions && value == HYPAR_ATTENTION_UNFUSED;
+}
+
+/* Other value `*i` of a choice; if there are fewer, *i is less by their number. */
+static bool take_other_word(const struct member *m, struct hypar_framework *f, int *i)
+{
+    int *value = place_of(m, f);
+    for (int other = 0; other < m->n_words && !is_another_graph(m, *value); other++)
+        if (other != *value && !is_another_graph(m, other) && (*i)-- == 0) {
+            *value = other;
+            return true;
+        }
+    return false;
+}
+
+/* A time that is 0: half decades from 10 us to 10 ms, from which a search goes on. */
+static bool take_time(const struct member *m, struct hypar_framework *f, int *i)
+{
+    static const double tried[] = { 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2 };
+    enum { TRIED = sizeof tried / sizeof *tried };
+    double *value = place_of(m, f);
+    if (*value > 0)
+        return false;
+    if (*i < TRIED)
+        *value = tried[*i];
+    *i -= TRIED;
+    return *i < 0;
+}
+
+static bool take_overlap(struct hypar_framework *f, int *i)
+{
+    if (*i < N_TRAFFIC)
+        f->waits[*i] = !f->waits[*i];
+    *i -= N_TRAFFIC;
+    return *i < 0;
+}
+
+const char *hp_framework_alternative(struct hypar_framework *framework, int i)
+{
+    for (const struct member *m = members; m < members + N_MEMBERS; m++)
+        if (m->tried && (m->kind == CHOICE    ? take_other_word(m, framework, &i)
+                         : m->kind == OVERLAP ? take_overlap(framework, &i)
+                                              : take_time(m, framework, &i)))
+            return m->key;
+    return NULL;
+}
+
+const char *hp_framework_value(struct arena *arena, const struct hypar_framework *framework,
+                               const char *key)
+{
+    const struct member *m = members;
+    while (strcmp(m->key, key) != 0)
+        m++;
+    return text_of(arena, m, framework);
 }
 
 static bool is_in_bounds(const struct member *m, const struct hypar_framework *f)

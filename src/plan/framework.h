@@ -43,6 +43,18 @@ struct framework_member {
 bool hp_framework_member(struct arena *arena, const struct hypar_framework *framework, int i,
                          struct framework_member *out);
 
+/* What measured steps can tell of a framework. Time `i` that its host adds: its place in
+ * *framework, and its name if `key` is given; NULL past the last. */
+double *hp_framework_time(struct hypar_framework *framework, int i, const char **key);
+
+/* Alternative `i` of the framework: *framework with another value of one member, whose name is
+ * returned; NULL past the last. The graph and the plan stay as they are. */
+const char *hp_framework_alternative(struct hypar_framework *framework, int i);
+
+/* The value of a member, as text in `arena`. */
+const char *hp_framework_value(struct arena *arena, const struct hypar_framework *framework,
+                               const char *key);
+
 /* Are gradients of such parameters fp32 where the plan does not say? */
 bool hp_usual_fp32_gradients(enum hypar_precision precision,
                              const struct hypar_framework *framework);

@@ -113,6 +113,22 @@ static int constant_rows(struct table_writer *table, struct arena *arena,
     return n;
 }
 
+static const struct column choice_columns[] = {
+    { "run as", "name", AS_TEXT, AT(struct hypar_fit_choice, name) },
+    { "before", "before", AS_TEXT, AT(struct hypar_fit_choice, before) },
+    { "after", "after", AS_TEXT, AT(struct hypar_fit_choice, after) },
+    { "rows", "rows", AS_INT, AT(struct hypar_fit_choice, rows) },
+    { 0 },
+};
+
+static void choice_rows(struct table_writer *table, const struct hypar_fit_info *info)
+{
+    hp_table_begin(table, "choices");
+    for (int i = 0; i < info->n_choices; i++)
+        hp_table_row(table, &info->choice[i]);
+    hp_table_end(table);
+}
+
 /* Print the names of the constants that keep their values. */
 static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
@@ -219,19 +235,21 @@ static void print_steps(FILE *to, struct arena *arena, const struct hypar_fit *f
 
 static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
+    const struct hypar_fit_info info = hypar_fit_info(fit);
     struct json_writer w = { .file = to };
     struct table_writer constants = { .column = constant_columns, .json = &w };
     struct table_writer rows = { .column = row_columns, .json = &w };
     struct measured_row row = { 0 };
     hp_json_begin_object(&w, NULL, false);
-    PUT(&w, TEXT("device", hypar_fit_info(fit).device),
-        TEXT("source", hypar_fit_info(fit).source),
-        INT("rows_left_out", hypar_fit_info(fit).left_out));
+    PUT(&w, TEXT("device", info.device), TEXT("source", info.source),
+        ONLY_IF(info.framework, TEXT("framework", info.framework->name)),
+        INT("rows_left_out", info.left_out));
     hp_json_begin_array(&w, "doubts", false);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
     hp_json_end_array(&w);
     constant_rows(&constants, arena, fit);
+    choice_rows(&(struct table_writer){ .column = choice_columns, .json = &w }, &info);
     error_rows(&(struct table_writer){ .json = &w }, fit);
     hp_table_begin(&rows, "rows");
     for (int i = 0; hypar_fit_row(fit, i, &row.of); i++)
@@ -244,19 +262,24 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
 {
     struct arena arena = { 0 };
     struct hypar_fit_row row;
+    const struct hypar_fit_info info = hypar_fit_info(fit);
     int outliers = 0;
     if (format == HYPAR_JSON) {
         fit_json(to, &arena, fit);
         hp_arena_free(&arena);
         return;
     }
-    hp_wrap(to, hp_shown(&arena, hypar_fit_info(fit).source), 0);
+    hp_wrap(to, hp_shown(&arena, info.source), 0);
     fputc('\n', to);
     if (!constant_rows(&(struct table_writer){ .column = constant_columns, .to = to }, &arena,
                        fit))
         fputs("these rows decide no figure\n", to);
     print_undecided(to, &arena, fit);
     fputc('\n', to);
+    if (info.n_choices) {
+        choice_rows(&(struct table_writer){ .column = choice_columns, .to = to }, &info);
+        fputc('\n', to);
+    }
     error_rows(&(struct table_writer){ .to = to }, fit);
     fputc('\n', to);
     print_steps(to, &arena, fit);
@@ -266,8 +289,8 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
                 hp_count(&arena, outliers, "row was|rows were"));
-    if (hypar_fit_info(fit).left_out)
+    if (info.left_out)
         fprintf(to, "%s nothing here: left out\n",
-                hp_count(&arena, hypar_fit_info(fit).left_out, "row costs|rows cost"));
+                hp_count(&arena, info.left_out, "row costs|rows cost"));
     hp_arena_free(&arena);
 }
