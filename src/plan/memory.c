@@ -28,36 +28,78 @@ double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
-/* Are weights computed with cast from masters in each step? */
-static bool casts_weights(const struct hypar_plan *plan)
+struct param_how hp_param_how(const struct hypar_plan *plan)
 {
-    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
-           hp_precision_bytes(plan->precision) <
-               hp_precision_bytes(hp_master_precision(plan->precision));
+    return (struct param_how){
+        .precision = plan->precision,
+        .fp32_gradients = plan->fp32_gradients,
+        .optimizer = plan->optimizer,
+        .eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER,
+        .again = plan->n_stages > 1 || plan->schedule.micro_batches > 1,
+    };
+}
+
+enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard shard)
+{
+    return shard == HYPAR_SHARD_OPTIMIZER && how->eager && !how->again ? HYPAR_SHARD_GRADIENTS
+                                                                       : shard;
+}
+
+/* Are weights computed with cast from masters in each step? */
+static bool casts_weights(const struct param_how *how)
+{
+    return how->eager && hp_precision_bytes(how->precision) <
+                             hp_precision_bytes(hp_master_precision(how->precision));
+}
+
+bool hp_casts_weights(const struct hypar_plan *plan)
+{
+    struct param_how how = hp_param_how(plan);
+    return casts_weights(&how);
 }
 
 bool hp_copies_weights(const struct hypar_plan *plan)
 {
-    return casts_weights(plan) && plan->n_stages <= 1 && plan->schedule.micro_batches <= 1;
+    return hp_casts_weights(plan) && !hp_param_how(plan).again;
 }
 
-/* Bytes of each element of a weight that lasts from step to step and is not divided. */
-static double lasting_weight(const struct hypar_plan *plan, bool trained)
+struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_shard shard)
 {
-    return trained && hp_copies_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+    struct param_bytes each =
+        hp_param_bytes(how->precision, how->fp32_gradients, how->optimizer);
+    bool divided = shard == HYPAR_SHARD_PARAMETERS;
+    bool lasts = !casts_weights(how) || (how->again && !divided);
+    double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = each.state,
+                                       [HYPAR_SHARD_GRADIENTS] = each.gradient,
+                                       [HYPAR_SHARD_PARAMETERS] = lasts ? each.weight : 0 };
+    struct shared_bytes out = { 0, 0 };
+    for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
+        *(what <= (int)shard ? &out.owned : &out.held) += part[what];
+    return out;
+}
+
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
+{
+    struct param_how how = hp_param_how(plan);
+    enum hypar_shard shard = hp_param_shard(plan, tensor);
+    double weight = hp_precision_bytes(plan->precision);
+    if (plan->graph->tensors[tensor].needs_grad)
+        return hp_shared_element(&how, shard);
+    return shard == HYPAR_SHARD_PARAMETERS ? (struct shared_bytes){ 0, weight }
+                                           : (struct shared_bytes){ weight, 0 };
 }
 
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 {
-    struct param_bytes each =
-        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    bool trained = plan->graph->tensors[tensor].needs_grad;
-    return lasting_weight(plan, trained) + (trained ? each.gradient + each.state : 0);
+    struct param_how how = hp_param_how(plan);
+    return plan->graph->tensors[tensor].needs_grad
+               ? hp_shared_element(&how, HYPAR_SHARD_NONE).held
+               : hp_precision_bytes(plan->precision);
 }
 
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
-    return casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+    return hp_casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
 }
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
@@ -132,24 +174,6 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
             box = hp_region(nest, o, range);
         hp_cover_add(held_by(h, placed->device[i]), h->scratch, &box);
     }
-}
-
-struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
-{
-    struct param_bytes each =
-        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    bool trained = plan->graph->tensors[tensor].needs_grad;
-    enum hypar_shard shard = hp_param_shard(plan, tensor);
-    bool divided = shard == HYPAR_SHARD_PARAMETERS;
-    double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
-                                       [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
-                                       [HYPAR_SHARD_PARAMETERS] =
-                                           divided && trained ? hp_divided_weight_bytes(plan)
-                                                              : lasting_weight(plan, trained) };
-    struct shared_bytes out = { 0, 0 };
-    for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
-        *(what <= (int)shard ? &out.owned : &out.held) += part[what];
-    return out;
 }
 
 /* A parameter that several parts or operators on one device read is held there once. What its

@@ -86,9 +86,12 @@ const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simu
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 
-/* Are short weights, where they are not divided, copies that are made in each step and end when
- * their gradients are computed? A framework that runs operator by operator casts them so from
- * masters; the copies stay for later micro-batches, if there are any. */
+/* Are short weights copies that are cast from masters in each step? A framework that runs
+ * operator by operator casts them so. */
+bool hp_casts_weights(const struct hypar_plan *plan);
+
+/* ... and do copies that are not divided end when their gradients are computed? They stay for
+ * later micro-batches, if there are any. */
 bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "program/memory/parts.h"
+#include "search/estimate/needs.h"
 
 /* A network that is built, and its plan. */
 struct net {
@@ -257,6 +258,17 @@ static void copies(void **state)
         double state_bytes;
         hypar_plan_state_bytes(net.plan, &state_bytes);
         expect("state", state_bytes, (micro == 1 ? 8.0 : 10.0) * EACH * LAYERS);
+        struct hypar_sim_options how = { .framework = { .kernels = HYPAR_KERNELS_EAGER } };
+        struct problem problem = { .options = &(struct hypar_search_options){
+                                       .precision = eager_bf16.precision,
+                                       .fp32_gradients = eager_bf16.fp32_gradients,
+                                       .simulation = &how } };
+        expect("estimated state",
+               EACH * LAYERS * hp_element_state_bytes(&problem, micro > 1, HYPAR_SHARD_NONE, 1),
+               state_bytes);
+        /* Gradients in bf16 of a layer wait; then they are copied to be summed, in place of the
+         * weights' copy if that stayed until now. */
+        assert_int_equal((int)(m.buffers / EACH), micro == 1 ? 2 + 4 : 2 + 2);
         end(&net);
     }
 }

@@ -14,6 +14,17 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 
 /* What lasts ------------------------------------------------------------------------- */
 
+/* Is a copy of a parameter freed before its gradients are copied to be summed? It always is in
+ * the last micro-batch; gradients that are divided are summed in the earlier ones, too. Stages
+ * sum once a step. */
+static bool copy_ends_first(const struct memory_maker *m, int tensor)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    return hp_copies_weights(plan) ||
+           (hp_casts_weights(plan) &&
+            (plan->n_stages > 1 || m->finder.held.shard[tensor] < HYPAR_SHARD_GRADIENTS));
+}
+
 /* `sum`: the exchange that sums the gradient of a parameter; -1: it is not trained. */
 static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 {
@@ -30,9 +41,10 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
         memory->gradients += each.gradient * elements;
         return;
     }
-    if (sum >= 0 && m->units.n > 0 && hp_copies_weights(plan))
+    bool with_unit = sum >= 0 && m->units.n > 0;
+    if (with_unit && copy_ends_first(m, b->place.tensor))
         hp_copy_with_unit(m, b->place.tensor, b->device, each.weight * elements);
-    else
+    if (!with_unit || !hp_copies_weights(plan))
         memory->parameters += each.weight * elements;
     if (sum < 0)
         return;
