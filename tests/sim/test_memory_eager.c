@@ -258,11 +258,7 @@ static void copies(void **state)
         double state_bytes;
         hypar_plan_state_bytes(net.plan, &state_bytes);
         expect("state", state_bytes, (micro == 1 ? 8.0 : 10.0) * EACH * LAYERS);
-        struct hypar_sim_options how = { .framework = { .kernels = HYPAR_KERNELS_EAGER } };
-        struct problem problem = { .options = &(struct hypar_search_options){
-                                       .precision = eager_bf16.precision,
-                                       .fp32_gradients = eager_bf16.fp32_gradients,
-                                       .simulation = &how } };
+        struct problem problem = { .settings = eager_bf16 };
         expect("estimated state",
                EACH * LAYERS * hp_element_state_bytes(&problem, micro > 1, HYPAR_SHARD_NONE, 1),
                state_bytes);

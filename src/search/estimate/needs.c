@@ -10,11 +10,11 @@
 double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders)
 {
-    const struct hypar_search_options *o = problem->options;
-    struct param_how how = { .precision = o->precision,
-                             .fp32_gradients = o->fp32_gradients,
-                             .optimizer = o->optimizer,
-                             .eager = hp_framework(problem) == HYPAR_KERNELS_EAGER,
+    const struct plan_settings *s = &problem->settings;
+    struct param_how how = { .precision = s->precision,
+                             .fp32_gradients = s->fp32_gradients,
+                             .optimizer = s->optimizer,
+                             .eager = s->simulation.framework.kernels == HYPAR_KERNELS_EAGER,
                              .again = again };
     struct shared_bytes bytes = hp_shared_element(&how, hp_shard_as_run(&how, shard));
     return bytes.held + bytes.owned / holders;
