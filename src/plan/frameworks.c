@@ -13,7 +13,7 @@
 #define FP32_GRADIENTS .gradients = HYPAR_WIDTH_FP32, .sums = HYPAR_WIDTH_FP32
 #define MEGATRON \
     .launches = HYPAR_LAUNCHES_EAGER, .keeps_masks = true, \
-    .memory.logits_fp32 = 1, .memory.flat_gradients = true, .state_by_stage = true
+    .memory.logits_fp32 = 1, .memory.flat_gradients = true, .memory.state_by_stage = true
 /* Before FlashAttention. */
 #define MEGATRON_2021 \
     MEGATRON, FP32_GRADIENTS, .attention = HYPAR_ATTENTION_UNFUSED, .attention_dropout = 0.1
