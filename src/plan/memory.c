@@ -1,6 +1,7 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
  * gradients and the optimizer's state. Activations are counted by the program (program/memory).
  */
+#include <math.h>
 #include <string.h>
 
 #include "plan/memory_terms.h"
@@ -34,22 +35,25 @@ struct param_how hp_param_how(const struct hypar_plan *plan)
         .precision = plan->precision,
         .fp32_gradients = plan->fp32_gradients,
         .optimizer = plan->optimizer,
-        .eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER,
+        .framework = &plan->simulation.framework,
         .again = plan->n_stages > 1 || plan->schedule.micro_batches > 1,
     };
 }
 
 enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard shard)
 {
-    return shard == HYPAR_SHARD_OPTIMIZER && how->eager && !how->again ? HYPAR_SHARD_GRADIENTS
-                                                                       : shard;
+    bool scatters = how->framework->kernels == HYPAR_KERNELS_EAGER && !how->again &&
+                    !how->framework->memory.flat_gradients;
+    return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
 }
 
-/* Are weights computed with cast from masters in each step? */
+/* Are weights computed with cast from masters in each step? Where gradients lie in buffers of
+ * their own, weights do, too. */
 static bool casts_weights(const struct param_how *how)
 {
-    return how->eager && hp_precision_bytes(how->precision) <
-                             hp_precision_bytes(hp_master_precision(how->precision));
+    return hp_goes_by_modules(how->framework) && !how->framework->memory.flat_gradients &&
+           hp_precision_bytes(how->precision) <
+               hp_precision_bytes(hp_master_precision(how->precision));
 }
 
 bool hp_casts_weights(const struct hypar_plan *plan)
@@ -176,6 +180,20 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
+int hp_state_copies(const struct hypar_plan *plan, int tensor)
+{
+    const struct hypar_graph *g = plan->graph;
+    int copies = 1, begin = g->use_start[tensor];
+    bool by_stage = hp_framework_memory(&plan->simulation)->state_by_stage;
+    for (int u = begin + 1; by_stage && u < g->use_start[tensor + 1]; u++) {
+        bool seen = false;
+        for (int v = begin; v < u; v++)
+            seen |= plan->ops[g->use[v].op].device[0] == plan->ops[g->use[u].op].device[0];
+        copies += !seen;
+    }
+    return copies;
+}
+
 /* A parameter that several parts or operators on one device read is held there once. What its
  * holders divide is taken to be even: as often as each element is there. */
 static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
@@ -194,6 +212,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
         all += (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
     int over = hp_param_user(plan, tensor)->shard_over;
     double share = all > one ? one / all : 1; /* of what a device holds */
+    share = fmin(1, share * hp_state_copies(plan, tensor));
     if (over > 0 && share < 1. / over)
         share = 1. / over;
     for (int i = 0; i < h->n; i++) {

@@ -207,7 +207,7 @@ struct param_how {
     enum hypar_precision precision;
     bool fp32_gradients;
     enum hypar_optimizer optimizer;
-    bool eager; /* the framework runs operator by operator */
+    const struct hypar_framework *framework; /* that runs it */
     bool again; /* a device computes several micro-batches, or there are stages */
 };
 

@@ -14,7 +14,7 @@ double hp_element_state_bytes(const struct problem *problem, bool again, enum hy
     struct param_how how = { .precision = s->precision,
                              .fp32_gradients = s->fp32_gradients,
                              .optimizer = s->optimizer,
-                             .eager = s->simulation.framework.kernels == HYPAR_KERNELS_EAGER,
+                             .framework = &s->simulation.framework,
                              .again = again };
     struct shared_bytes bytes = hp_shared_element(&how, hp_shard_as_run(&how, shard));
     return bytes.held + bytes.owned / holders;
