@@ -101,7 +101,7 @@
  * tokens (Dao-AILab/flash-attention, pull request 2280); FlashAttention 2 330 to 380 (issue
  * 1589). */
 #define B200_ATTENTION                                                               \
-    .attention_efficiency = 1.41, .attention_backward = 1.25, .attention_width = 62, \
+    .attention_efficiency = 1.01, .attention_backward = 0.9, .attention_width = 62, \
     .attention_keys = 388, .attention_causal = 1.05, .flash2_share = 0.33
 #define H200_KERNELS      H200_SHARES, TIMES, H200_ATTENTION, .vector_op_per_s = 5.5e12
 #define LIKE_H200(vector) H200_SHARES, TIMES, .vector_op_per_s = (vector)
@@ -232,12 +232,12 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
       "DGX H100" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 1513e12, 0.8, 80000000000, 2000e9, POWER(350, 80, HBM), .bf16_op_j = 0.45e-12, .kernels = { LIKE_H200(4.2e12), H200_ATTENTION, NCCL(2000e9) }, CUDA_9(79.10) },
+    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 1513e12, 0.906, 80000000000, 2000e9, POWER(350, 80, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(4.2e12), H200_ATTENTION, NCCL(2000e9) }, CUDA_9(79.10) },
       1, 63e9, 50e9, 2e-6, 10e-12,
       .summary = "NVIDIA H100 PCIe 80 GB",
       "NVIDIA H100 data sheet of the PCIe card (tensor figures halved: they count sparsity): fp64 tensor "
       "core, PCIe 5.0 x16, no NVLink bridge; 400 Gb/s network" LIKE("h200") POWER_SOURCE, PCIE },
-    { { "h100-nvl", 60e12, 60e12, 417.5e12, 835e12, 835e12, 1671e12, 0.8, 94000000000, 3938e9, POWER(400, 90, HBM), .bf16_op_j = 0.45e-12, .kernels = { LIKE_H200(4.9e12), H200_ATTENTION, NCCL(3938e9) }, CUDA_9(93.11) },
+    { { "h100-nvl", 60e12, 60e12, 417.5e12, 835e12, 835e12, 1671e12, 0.906, 94000000000, 3938e9, POWER(400, 90, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(4.9e12), H200_ATTENTION, NCCL(3938e9) }, CUDA_9(93.11) },
       1, 300e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 NVL 94 GB",
       "NVIDIA H100 data sheet of the NVL card (tensor figures halved: they count sparsity): fp64 tensor "
@@ -253,12 +253,12 @@ static const struct hypar_device_type types[] = {
       .summary = "the GPU of an NVIDIA GH200 superchip, 96 GB",
       "NVIDIA GH200 data sheet: fp64 tensor core, HBM3 4 TB/s, NVLink 900 GB/s both ways; memory of its "
       "CPU not counted; 400 Gb/s network" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.65, 192000000000, 8000e9, POWER(1000, 180, HBM), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(178.35) },
+    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.906, 192000000000, 8000e9, POWER(1000, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(178.35) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "NVIDIA B200 SXM 192 GB",
       "NVIDIA Blackwell architecture brief (HGX B200): NVLink 1.8 TB/s both ways; a 400 Gb/s card each as "
       "in DGX B200" LIKE("h200") POWER_SOURCE, NVLINK(0.96) },
-    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.6, 192000000000, 8000e9, POWER(1200, 180, HBM), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(184.31) },
+    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.906, 192000000000, 8000e9, POWER(1200, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(184.31) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "one of the two GPUs of an NVIDIA GB200 superchip, 192 GB",
       "NVIDIA Blackwell architecture brief (GB200 superchip halved): NVLink 1.8 TB/s both ways; memory of "

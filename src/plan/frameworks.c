@@ -83,6 +83,7 @@ static const struct hypar_framework rows[] = {
             "softmax with 10 % dropout, masks kept, gradients accumulated and summed in fp32 "
             "after the backward pass, stages exchange between passes.",
         .launches = HYPAR_LAUNCHES_EAGER,
+        .host_waits = true,
         .attention = HYPAR_ATTENTION_UNFUSED,
         .attention_dropout = 0.1,
         .keeps_masks = true,
@@ -100,6 +101,7 @@ static const struct hypar_framework rows[] = {
             "Korthikanti et al., MLSys 2023: as in 2021, but with sequence parallelism gathers "
             "run beside the gradients of weights, and stages exchange beside passes.",
         .launches = HYPAR_LAUNCHES_EAGER,
+        .host_waits = true,
         .attention = HYPAR_ATTENTION_UNFUSED,
         .attention_dropout = 0.1,
         .keeps_masks = true,
@@ -120,6 +122,7 @@ static const struct hypar_framework rows[] = {
             "layer: "
             "Megatron-LM's own tests on A100s without a pipeline (golden values).",
         .launches = HYPAR_LAUNCHES_EAGER,
+        .host_waits = true,
         .attention = HYPAR_ATTENTION_FUSED,
         .keeps_masks = true,
         .gradients = HYPAR_WIDTH_FP32,
@@ -139,6 +142,7 @@ static const struct hypar_framework rows[] = {
             "pieces beside products (tp_comm_overlap, user buffers), gradients summed in bf16 "
             "(grad_reduce_in_fp32 off), cuDNN's attention.",
         .launches = HYPAR_LAUNCHES_EAGER,
+        .host_waits = true,
         .attention = HYPAR_ATTENTION_FLASH3,
         .keeps_masks = true,
         .loss = HYPAR_WIDTH_FP32,
