@@ -41,8 +41,7 @@ static const struct truth_table tables[] = {
       .context_as_data = true },
     { .name = "best-of-sweep-h100",
       .what = "nanotron",
-      .framework = "megatron,kernels=eager,attention=flash2,layer_s=0,balanced_stages=yes,"
-                   "overlap=gathers+sequence+stages",
+      .framework = "megatron,kernels=eager,attention=flash2,overlap=gathers+sequence+stages",
       .optimizer = "adamw",
       .sequence_parallel = true,
       .last_device = true },

@@ -111,8 +111,6 @@ struct hypar_framework {
     double bucket_s;     /* that the host adds to every sum of gradients and to every gather */
     bool host_waits;     /* between stages: the host launches nothing of a slot before its device
                             has ended the slot before and has what the slot receives */
-    bool balanced_stages; /* a layout's stages are cut by time also where equal numbers of
-                             layers are possible */
     struct hypar_framework_memory memory;
     struct hypar_calibration calibration;
 };

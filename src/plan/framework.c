@@ -57,7 +57,6 @@ static const struct member {
     { "layer_s", TIME(layer_s), .summary = "seconds that the host adds for every layer, in each half" },
     { "bucket_s", TIME(bucket_s), .summary = "seconds that the host adds for every sum of gradients and every gather" },
     { "host_waits", TRUTH, AT(host_waits), .summary = "between stages the host launches a slot when its device has ended the one before and has received" },
-    { "balanced_stages", TRUTH, AT(balanced_stages), .summary = "a layout's stages are cut by time, not into equal numbers of layers" },
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .summary = "handles and streams with a workspace for products (0: as usual)" },

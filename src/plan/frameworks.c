@@ -81,7 +81,8 @@ static const struct hypar_framework rows[] = {
             "Narayanan et al., SC 2021: fused element-wise kernels, attention as products and "
             "a "
             "softmax with 10 % dropout, masks kept, gradients accumulated and summed in fp32 "
-            "after the backward pass, stages exchange between passes.",
+            "after the backward pass, stages exchange between passes. After such an exchange the "
+            "host waits for its device (torch.cuda.synchronize() in p2p_communication.py).",
         .launches = HYPAR_LAUNCHES_EAGER,
         .host_waits = true,
         .attention = HYPAR_ATTENTION_UNFUSED,
@@ -118,9 +119,9 @@ static const struct hypar_framework rows[] = {
             "--overlap-param-gather as in its published runs, buckets of 40 million "
             "parameters, "
             "exchanges of tensor parallelism beside kernels only with sequence parallelism; "
-            "Transformer Engine takes the device's best attention. The host's time for a "
-            "layer: "
-            "Megatron-LM's own tests on A100s without a pipeline (golden values).",
+            "Transformer Engine takes the device's best attention. After an exchange between "
+            "stages the host waits for its device (batch_p2p_sync). The host's time for a "
+            "layer: Megatron-LM's own tests on A100s without a pipeline (golden values).",
         .launches = HYPAR_LAUNCHES_EAGER,
         .host_waits = true,
         .attention = HYPAR_ATTENTION_FUSED,
@@ -142,7 +143,6 @@ static const struct hypar_framework rows[] = {
             "pieces beside products (tp_comm_overlap, user buffers), gradients summed in bf16 "
             "(grad_reduce_in_fp32 off), cuDNN's attention.",
         .launches = HYPAR_LAUNCHES_EAGER,
-        .host_waits = true,
         .attention = HYPAR_ATTENTION_FLASH3,
         .keeps_masks = true,
         .loss = HYPAR_WIDTH_FP32,

@@ -1,5 +1,5 @@
 /* Cutting a network into pipeline stages: between its repeated layers, else between operators;
- * equal numbers of layers, else (or where the framework does so) balanced by time. */
+ * equal numbers of layers, else balanced by time. */
 #include "plan/threed/threed.h"
 
 #include <math.h>
@@ -167,8 +167,7 @@ enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *pl
     find_pieces(arena, plan, layout, axes, borders, n_stages, &p);
     TRY(check_count(&p, layout, err));
     int *first = NEW(arena, int, n_stages + 1), *needed = NEW(arena, int, p.points.n + 1);
-    bool even = p.points.layers && p.points.n % n_stages == 0;
-    if (even && (layout->chunks > 1 || !plan->simulation.framework.balanced_stages)) {
+    if (p.points.layers && p.points.n % n_stages == 0) {
         for (int s = 0; s < n_stages; s++)
             first[s] = s * (p.points.n / n_stages);
     } else {
