@@ -49,24 +49,27 @@ const struct calibrated *hp_calibrated(int i)
     return i < ROWS ? &table[i] : NULL;
 }
 
-/* All rows of a device, or (device NULL) of a framework, as one. */
+/* All pairs of a device, or (device NULL) of a framework, as one: each counts as much, however
+ * many rows it has, for how frameworks differ on a device is asked, not how jobs do. */
 static struct hypar_calibration pooled(const char *device, const char *framework)
 {
     struct hypar_calibration all = { .on = device ? device : framework };
     double squares = 0;
+    int n = 0;
     for (int i = 0; i < ROWS; i++) {
         const struct hypar_calibration *c = &table[i].is;
         if (strcmp(device ? table[i].device : table[i].framework,
                    device ? device : framework) != 0)
             continue;
+        n++;
         all.rows += c->rows;
-        all.bias += c->rows * c->bias;
-        squares += c->rows * (c->bias * c->bias + c->spread * c->spread);
+        all.bias += c->bias;
+        squares += c->bias * c->bias + c->spread * c->spread;
         all.pair = fmax(all.pair, c->pair);
     }
-    if (all.rows) {
-        all.bias /= all.rows;
-        all.spread = sqrt(squares / all.rows - all.bias * all.bias);
+    if (n) {
+        all.bias /= n;
+        all.spread = sqrt(squares / n - all.bias * all.bias);
     }
     return all;
 }
