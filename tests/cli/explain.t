@@ -157,7 +157,7 @@ $ hypar plan gpt2:layers=4 --batch 16 --on cluster:2x2,device=a100 --planner dp 
 $ cd $TMP && hypar explain gpt.json --operators 2
 > gpt2:layers=4, batch 16, fp32, on 4 devices: a step takes 172 ms
 > Run as compiled on a100
-> 8 of 10 such steps take 141 ms to 214 ms (199 measured: a100).
+> 8 of 10 such steps take 136 ms to 205 ms (199 measured: a100).
 > No plan of it takes less than 142 ms (mostly arithmetic): the gap is 22 %. What
 > has to be done takes 142 ms, shared evenly by all devices (its arithmetic alone
 > 138 ms, its memory traffic 7.26 ms); a sample's way to the loss and back 176 us.
