@@ -45,8 +45,11 @@ struct start {
     struct fullest full;
 };
 
-/* A sim_cache keeps all layouts that were tried. A sim_cache beyond this size is replaced. */
-static const size_t MOST_BYTES = (size_t)512 << 20;
+/* A sim_cache keeps all layouts that were tried. A sim_cache beyond this size is replaced: all
+ * lanes together take 1 GiB, and their timelines come to that. To simulate the plans of a lane
+ * anew takes about as long as ten proposals; twice the size halves how often that happens, at
+ * nmt on 64 devices each 100 proposals or so. */
+static const size_t MOST_BYTES = ((size_t)1 << 30) / CHAINS;
 
 struct search {
     const struct problem *problem;
@@ -104,7 +107,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
 }
 
 /* Insert a start in order: plans that fit in memory by their step, then the others by the
- * memory they lack. */
+ * memory they lack. Chains take the first ones; the timelines of others are not kept. */
 static void add_start(struct search *s, const struct start *start)
 {
     int i = s->n_starts++;
@@ -119,6 +122,10 @@ static void add_start(struct search *s, const struct start *start)
         s->start[i] = *other;
     }
     s->start[i] = *start;
+    if (s->n_starts > CHAINS) {
+        hp_delta_free(s->start[CHAINS].delta);
+        s->start[CHAINS].delta = NULL;
+    }
 }
 
 static enum hypar_status start_from(struct search *s, const char *name,
