@@ -11,6 +11,7 @@
 #include <hypar/program.h>
 
 #include "base/random.h"
+#include "plan/framework.h"
 #include "search/layerwise/optcnn.h"
 #include "tests/length.h"
 #include "tests/random_graph.h"
@@ -43,9 +44,11 @@ static void begin_with(struct world *w, struct hypar_graph *graph, const char *m
     if (hypar_machine_read(&w->machine, machine, &err) ||
         hp_topology_view(&w->topology, &w->arena, w->machine, &err))
         fail_msg("%s: %s", machine, err.text);
-    w->model = (struct optcnn_model){
-        .arena = &w->arena, .graph = graph, .topology = &w->topology, .sync = sync
-    };
+    w->model = (struct optcnn_model){ .arena = &w->arena,
+                                      .graph = graph,
+                                      .topology = &w->topology,
+                                      .framework = hp_framework_row("compiled"),
+                                      .sync = sync };
     w->topology.once = sync == HYPAR_SYNC_ALL_REDUCE;
     struct problem problem = { .graph = graph,
                                .machine = w->machine,
@@ -241,7 +244,7 @@ static void random_graphs(void **state)
                                             "cluster:1x4", "ring:4",      "htree:4",
                                             "full:5",      "cluster:2x3", "torus:2x2" };
     static const char *const axes[] = { "nkhw", "nkhwt", "nkhwtc", "n", "nkc" };
-    int64_t wanted = length_of("HYPAR_OPTCNN_GRAPHS", 500, 2000, 5000);
+    int64_t wanted = length_of("HYPAR_OPTCNN_GRAPHS", 250, 2000, 5000);
     int exhaustive = 0, graphs = 0;
     for (uint64_t seed = 1; exhaustive < wanted; seed++) {
         char what[64];
