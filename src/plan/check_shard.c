@@ -24,10 +24,8 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor)
 
 enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor)
 {
-    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
-    bool waits = plan->n_stages > 1 || plan->schedule.micro_batches > 1;
-    bool scatters = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER && !waits;
-    return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
+    struct param_how how = hp_param_how(plan);
+    return hp_shard_as_run(&how, hp_param_user(plan, tensor)->shard);
 }
 
 enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op, struct hypar_error *err)

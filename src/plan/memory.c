@@ -1,6 +1,7 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
  * gradients and the optimizer's state. Activations are counted by the program (program/memory).
  */
+#include <math.h>
 #include <string.h>
 
 #include "plan/memory_terms.h"
@@ -28,36 +29,81 @@ double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
-/* Are weights computed with cast from masters in each step? */
-static bool casts_weights(const struct hypar_plan *plan)
+struct param_how hp_param_how(const struct hypar_plan *plan)
 {
-    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
-           hp_precision_bytes(plan->precision) <
-               hp_precision_bytes(hp_master_precision(plan->precision));
+    return (struct param_how){
+        .precision = plan->precision,
+        .fp32_gradients = plan->fp32_gradients,
+        .optimizer = plan->optimizer,
+        .framework = &plan->simulation.framework,
+        .again = plan->n_stages > 1 || plan->schedule.micro_batches > 1,
+    };
+}
+
+enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard shard)
+{
+    bool scatters = how->framework->kernels == HYPAR_KERNELS_EAGER && !how->again &&
+                    !how->framework->memory.flat_gradients;
+    return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
+}
+
+/* Are weights computed with cast from masters in each step? Where gradients lie in buffers of
+ * their own, weights do, too. */
+static bool casts_weights(const struct param_how *how)
+{
+    return hp_goes_by_modules(how->framework) && !how->framework->memory.flat_gradients &&
+           hp_precision_bytes(how->precision) <
+               hp_precision_bytes(hp_master_precision(how->precision));
+}
+
+bool hp_casts_weights(const struct hypar_plan *plan)
+{
+    struct param_how how = hp_param_how(plan);
+    return casts_weights(&how);
 }
 
 bool hp_copies_weights(const struct hypar_plan *plan)
 {
-    return casts_weights(plan) && plan->n_stages <= 1 && plan->schedule.micro_batches <= 1;
+    return hp_casts_weights(plan) && !hp_param_how(plan).again;
 }
 
-/* Bytes of each element of a weight that lasts from step to step and is not divided. */
-static double lasting_weight(const struct hypar_plan *plan, bool trained)
+struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_shard shard)
 {
-    return trained && hp_copies_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+    struct param_bytes each =
+        hp_param_bytes(how->precision, how->fp32_gradients, how->optimizer);
+    bool divided = shard == HYPAR_SHARD_PARAMETERS;
+    bool lasts = !casts_weights(how) || (how->again && !divided);
+    double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = each.state,
+                                       [HYPAR_SHARD_GRADIENTS] = each.gradient,
+                                       [HYPAR_SHARD_PARAMETERS] = lasts ? each.weight : 0 };
+    struct shared_bytes out = { 0, 0 };
+    for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
+        *(what <= (int)shard ? &out.owned : &out.held) += part[what];
+    return out;
+}
+
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
+{
+    struct param_how how = hp_param_how(plan);
+    enum hypar_shard shard = hp_param_shard(plan, tensor);
+    double weight = hp_precision_bytes(plan->precision);
+    if (plan->graph->tensors[tensor].needs_grad)
+        return hp_shared_element(&how, shard);
+    return shard == HYPAR_SHARD_PARAMETERS ? (struct shared_bytes){ 0, weight }
+                                           : (struct shared_bytes){ weight, 0 };
 }
 
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 {
-    struct param_bytes each =
-        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    bool trained = plan->graph->tensors[tensor].needs_grad;
-    return lasting_weight(plan, trained) + (trained ? each.gradient + each.state : 0);
+    struct param_how how = hp_param_how(plan);
+    return plan->graph->tensors[tensor].needs_grad
+               ? hp_shared_element(&how, HYPAR_SHARD_NONE).held
+               : hp_precision_bytes(plan->precision);
 }
 
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
-    return casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+    return hp_casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
 }
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
@@ -134,22 +180,18 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
-struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
+int hp_state_copies(const struct hypar_plan *plan, int tensor)
 {
-    struct param_bytes each =
-        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    bool trained = plan->graph->tensors[tensor].needs_grad;
-    enum hypar_shard shard = hp_param_shard(plan, tensor);
-    bool divided = shard == HYPAR_SHARD_PARAMETERS;
-    double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
-                                       [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
-                                       [HYPAR_SHARD_PARAMETERS] =
-                                           divided && trained ? hp_divided_weight_bytes(plan)
-                                                              : lasting_weight(plan, trained) };
-    struct shared_bytes out = { 0, 0 };
-    for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
-        *(what <= (int)shard ? &out.owned : &out.held) += part[what];
-    return out;
+    const struct hypar_graph *g = plan->graph;
+    int copies = 1, begin = g->use_start[tensor];
+    bool by_stage = hp_framework_memory(&plan->simulation)->state_by_stage;
+    for (int u = begin + 1; by_stage && u < g->use_start[tensor + 1]; u++) {
+        bool seen = false;
+        for (int v = begin; v < u; v++)
+            seen |= plan->ops[g->use[v].op].device[0] == plan->ops[g->use[u].op].device[0];
+        copies += !seen;
+    }
+    return copies;
 }
 
 /* A parameter that several parts or operators on one device read is held there once. What its
@@ -170,6 +212,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
         all += (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
     int over = hp_param_user(plan, tensor)->shard_over;
     double share = all > one ? one / all : 1; /* of what a device holds */
+    share = fmin(1, share * hp_state_copies(plan, tensor));
     if (over > 0 && share < 1. / over)
         share = 1. / over;
     for (int i = 0; i < h->n; i++) {

@@ -32,7 +32,7 @@
     TERM(activations, "activations", TENSORS, ALWAYS, "comm", COUNTED) \
     TERM(buffers, "buffers", TENSORS, ALWAYS, "sample", COUNTED) \
     TERM(losses, "fp32 copies at the loss", TENSORS, NONZERO, "attribute", COUNTED) \
-    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->device->workspace_bytes) \
+    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->usual.workspace_bytes) \
     TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
     TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
     TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes) \
@@ -84,11 +84,18 @@ double hp_tensor_bytes(const struct hypar_memory *memory);
 /* How the framework of a simulation uses memory. */
 const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how);
 
+/* How often the optimizer's state of a parameter is there, divided or not: once, or where the
+ * framework has it so in each group of devices that has stages which use the parameter. */
+int hp_state_copies(const struct hypar_plan *plan, int tensor);
+
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 
-/* Are short weights, where they are not divided, copies that are made in each step and end when
- * their gradients are computed? A framework that runs operator by operator casts them so from
- * masters; the copies stay for later micro-batches, if there are any. */
+/* Are short weights copies that are cast from masters in each step? A framework that runs
+ * operator by operator casts them so. */
+bool hp_casts_weights(const struct hypar_plan *plan);
+
+/* ... and do copies that are not divided end when their gradients are computed? They stay for
+ * later micro-batches, if there are any. */
 bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */

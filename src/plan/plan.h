@@ -202,11 +202,24 @@ struct param_bytes {
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
+/* What says how a step keeps trained parameters. */
+struct param_how {
+    enum hypar_precision precision;
+    bool fp32_gradients;
+    enum hypar_optimizer optimizer;
+    const struct hypar_framework *framework; /* that runs it */
+    bool again; /* a device computes several micro-batches, or there are stages */
+};
+
+/* What holders divide as the step is run. */
+enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard shard);
+
 /* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
  * holders divide it. */
 struct shared_bytes {
     double held, owned;
 };
+struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_shard shard);
 struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor);
 
 /* All of them together. */
@@ -222,6 +235,8 @@ static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *pl
 /* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
  */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
+
+struct param_how hp_param_how(const struct hypar_plan *plan);
 
 /* Bytes of each element of a weight that its holders divide: a framework that runs operator by
  * operator gathers short weights from their masters, and has no short ones beside these. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "program/memory/parts.h"
+#include "search/estimate/needs.h"
 
 /* A network that is built, and its plan. */
 struct net {
@@ -257,6 +258,13 @@ static void copies(void **state)
         double state_bytes;
         hypar_plan_state_bytes(net.plan, &state_bytes);
         expect("state", state_bytes, (micro == 1 ? 8.0 : 10.0) * EACH * LAYERS);
+        struct problem problem = { .settings = eager_bf16 };
+        expect("estimated state",
+               EACH * LAYERS * hp_element_state_bytes(&problem, micro > 1, HYPAR_SHARD_NONE, 1),
+               state_bytes);
+        /* Gradients in bf16 of a layer wait; then they are copied to be summed, in place of the
+         * weights' copy if that stayed until now. */
+        assert_int_equal((int)(m.buffers / EACH), micro == 1 ? 2 + 4 : 2 + 2);
         end(&net);
     }
 }

@@ -6,7 +6,9 @@
  *    they are received in stays until the parameters of the next unit have been received.
  *  - Backward: the parameters of a unit are gathered when the unit before it begins.
  *  - Copies in the plan's precision of parameters that are not divided begin so, too. They stay
- *    until the last backward pass of the unit is over, where no other micro-batch needs them.
+ *    until the last backward pass of the unit is over: of the last micro-batch, because the
+ *    others need them. So the buffer of gradients below takes their place where gradients are
+ *    summed once a step.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
  *    are received. This buffer stays until the gradients of the next unit are copied: of two
@@ -20,8 +22,8 @@
 bool hp_has_units(const struct hypar_program *program)
 {
     const struct hypar_plan *plan = program->plan;
-    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER ||
-        program->iteration->forward || program->iteration->delayed)
+    if (!hp_goes_by_modules(&plan->simulation.framework) || program->iteration->forward ||
+        program->iteration->delayed)
         return false;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int sample = hp_sample_axis(plan->graph->ops[op].nest);
@@ -121,12 +123,17 @@ static void add_gradients(struct memory_maker *m, struct body_memory *body,
                           const struct unit_run *run, int n_runs, int *run_of,
                           const double *elements)
 {
+    const struct unit_memory *u = &m->units;
     int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan)), before = -1;
+    int device = n_runs ? hp_device_at(body->passes, run->first) : 0;
     double freed = 0; /* in pass `before`, ahead of the next buffer */
     for (int r = 0; r < n_runs; r++) {
         int until =
             r + 1 < n_runs && run[r + 1].last > run[r].after ? run[r + 1].last : run[r].after;
         double bytes = wide * run[r].waits;
+        if (!hp_copies_weights(
+                m->program->plan)) /* in the last micro-batch, the copy is gone */
+            bytes = fmax(bytes - u->copied[device * u->n + run[r].unit], 0);
         freed = before == run[r].after && until == before ? freed : 0;
         hold(body, run[r].after, until, fmax(bytes - freed, 0));
         freed = fmax(freed, bytes);
@@ -164,6 +171,8 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
     double left = 0;
     for (int unit = 0; unit < u->n; unit++)
         left += u->copied[device * u->n + unit];
+    if (!hp_copies_weights(m->program->plan))
+        return;
     if (!backward)
         body->lasts[device][1].parameters += left; /* from action 0 to action 1 */
     for (int r = n_runs - 1; r >= 0; r--) {

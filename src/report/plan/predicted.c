@@ -393,7 +393,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     const char *why = hypar_found_info(found).not_simulated;
     const struct hypar_plan *plan = hypar_found_plan(found);
     if (s || in_part)
-        hp_put_rows(to, arena, plan, &plan->simulation.framework);
+        hp_put_line(to, "%s",
+                    hp_rows_text(arena, plan->machine, &plan->simulation.framework));
     if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
         hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));

@@ -7,14 +7,17 @@
 
 /* Operators ---------------------------------------------------------------------------- */
 
-double hp_element_state_bytes(const struct problem *problem, enum hypar_shard shard,
+double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders)
 {
-    const struct hypar_search_options *o = problem->options;
-    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
-    return b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
-           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
-           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
+    const struct plan_settings *s = &problem->settings;
+    struct param_how how = { .precision = s->precision,
+                             .fp32_gradients = s->fp32_gradients,
+                             .optimizer = s->optimizer,
+                             .framework = &s->simulation.framework,
+                             .again = again };
+    struct shared_bytes bytes = hp_shared_element(&how, hp_shard_as_run(&how, shard));
+    return bytes.held + bytes.owned / holders;
 }
 
 const bool *hp_recomputed(struct arena *arena, const struct problem *problem,

@@ -31,8 +31,9 @@ enum need { NEED_LEAST, NEED_ABOUT, NEED_WRITTEN };
 const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
 
 /* Bytes that a device holds of an element of a parameter, where so many holders divide what
- * `shard` says: the weight, its gradient, the optimizer's state. */
-double hp_element_state_bytes(const struct problem *problem, enum hypar_shard shard,
+ * `shard` says: the weight, its gradient, the optimizer's state. `again`: the step has several
+ * micro-batches, or stages. */
+double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders);
 
 /* By operator: is it computed again, as a word says? */

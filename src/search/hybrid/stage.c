@@ -32,9 +32,9 @@ static double parameter_bytes(const struct split_stage *w)
     const struct stage *g = w->stage;
     double sum = 0, most = 0;
     for (int i = 0; i < w->s->n_partitions; i++)
-        sum +=
-            sum_of(w, PARAMS + i) * hp_element_state_bytes(w->h->problem, g->step.shard,
-                                                           g->n_devices / w->s->partition[i]);
+        sum += sum_of(w, PARAMS + i) *
+               hp_element_state_bytes(w->h->problem, hp_computes_again(w->h, g), g->step.shard,
+                                      g->n_devices / w->s->partition[i]);
     for (int u = g->lo; u < g->hi && g->step.shard >= HYPAR_SHARD_PARAMETERS; u++)
         most = fmax(most, w->s->unit[u].gathered[g->step.far_ahead]);
     return sum + most;

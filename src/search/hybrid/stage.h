@@ -170,6 +170,12 @@ struct hybrid {
     bool exhausted; /* ... but there were too many, because memory is short */
 };
 
+/* Are there several micro-batches, or other stages? */
+static inline bool hp_computes_again(const struct hybrid *h, const struct stage *stage)
+{
+    return stage->step.micro_batches > 1 || stage->lo > 0 || stage->hi < h->units.n;
+}
+
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
                                   const struct problem *problem, struct hypar_error *err);
 void hp_hybrid_end(struct hybrid *hybrid);

@@ -84,8 +84,10 @@ static struct state_bound bound_state(const struct state_search *c, int v, int s
         struct state_bound one = {
             .own_s = cost->forward_s + cost->backward_s + cost->param_elements * tail_s / m,
             .last_s = cost->param_elements > 0 ? element.last_s / m : 0,
-            .fixed_bytes = cost->param_elements *
-                           hp_element_state_bytes(c->h->problem, step->shard, holders),
+            .fixed_bytes =
+                cost->param_elements * hp_element_state_bytes(c->h->problem,
+                                                              hp_computes_again(c->h, c->stage),
+                                                              step->shard, holders),
             .kept_bytes = hp_least_kept(&c->h->model, c->submesh, ops->op[k], state),
             .touched_bytes = hp_touched_bytes(&c->h->model, c->submesh, ops->op[k], state),
         };

@@ -297,7 +297,8 @@ bool hp_estimate_layout(struct layout_model *model, struct layout_estimate *w)
     w->comm_s = w->step_s - w->compute_s;
     struct pipeline_size size = size_of(l);
     double in_flight = hp_in_flight(l->schedule, &size, 0);
-    w->memory_bytes = params * hp_element_state_bytes(problem, l->shard, l->data) +
+    bool again = l->micro_batches > 1 || l->pipeline > 1;
+    w->memory_bytes = params * hp_element_state_bytes(problem, again, l->shard, l->data) +
                       in_flight * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
