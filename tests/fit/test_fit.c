@@ -76,6 +76,7 @@ static void write_times(FILE *to, const struct hypar_machine *machine, double no
 {
     struct random random = { 5 };
     struct measured measured = { 0 };
+    double value[FIGURE_COUNT];
     struct predictor predictor;
     struct csv csv;
     struct hypar_error err = { "" };
@@ -88,8 +89,10 @@ static void write_times(FILE *to, const struct hypar_machine *machine, double no
         fail_msg("%s", err.text);
     for (int c = 0; c < csv.n_columns; c++)
         fprintf(to, "%s%c", csv.heading[c], c + 1 < csv.n_columns ? ',' : '\n');
+    for (int f = 0; f < FIGURE_COUNT; f++)
+        value[f] = f < OPTION_COUNT ? machine->parts[0].value[f] : NAN;
     hp_predictor_begin(&predictor, &measured, &machine->parts[0]);
-    hp_predictor_set(&predictor, machine->parts[0].value);
+    hp_predictor_set(&predictor, value);
     for (int i = 0; i < measured.n_rows; i++) {
         double seconds;
         if (hp_predict_row(&predictor, i, &seconds, &err) != HYPAR_OK)
@@ -363,22 +366,23 @@ static void fits_are_deterministic(void **state)
     free(text[1]);
 }
 
-/* Constants are looked for within what options can have; the vendor's figures are none. */
+/* Constants are looked for within what options and times of a framework can have; the vendor's
+ * figures are none. */
 static void constants_are_options(void **state)
 {
     (void)state;
     struct constant_row row;
-    bool found[OPTION_COUNT] = { false };
+    bool found[FIGURE_COUNT] = { false };
     int n = 0;
     for (; hp_constant(n, &row); n++) {
-        const struct option_row *option = &hp_machine_options[row.option];
-        print_message("%s %g\n", option->key, row.start);
-        assert_true(row.least >= option->low && row.most <= option->high);
+        print_message("%s %g\n", row.name, row.start);
+        assert_true(row.least >= row.low && row.most <= row.high);
         assert_true(row.start >= row.least && row.start <= row.most && row.least > 0);
-        assert_false(found[row.option]);
-        found[row.option] = true;
+        assert_false(found[row.figure]);
+        found[row.figure] = true;
     }
     assert_true(n <= MAX_VARIABLES);
+    assert_true(found[OPTION_COUNT] && found[OPTION_COUNT + 1]); /* layer_s, bucket_s */
     assert_true(found[OPTION_EFFICIENCY] && found[OPTION_KERNEL] && found[OPTION_LATENCY] &&
                 found[OPTION_STREAM] && found[OPTION_EAGER_LAUNCH]);
     assert_false(found[OPTION_BF16] || found[OPTION_MEMORY] || found[OPTION_MEMORY_BANDWIDTH] ||
