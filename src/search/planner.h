@@ -24,7 +24,7 @@ struct problem {
     const struct target *target; /* the plan must run on this framework; NULL: any plan */
     axis_set *axes;              /* by nest: axes that may be split; NULL: all */
     const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
-    struct plan_settings settings;
+    struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
     bool lesser; /* auto runs itself for a smaller machine: it does not do so again */
@@ -39,7 +39,7 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
                           const struct hypar_search_options *options);
 
 /* The settings of plans that follow from the options of a search. */
-struct plan_settings hp_settings(const struct hypar_search_options *options);
+struct hypar_plan_settings hp_settings(const struct hypar_search_options *options);
 
 /* How passes of simulated steps become kernels. */
 static inline enum hypar_kernel_mode hp_framework(const struct problem *problem)
