@@ -11,7 +11,10 @@ Kernels are repeated without a pause, each after a pause in which the device coo
 Networks are those of measure_steps.py. They are compiled in processes of their own beside the kernels. Work is done in the order
 of its value; what does not fit into --seconds is left out.
 
+--steps measures whole steps alone: five networks with fp32 parameters under autocast, captured for 60 s, compiled and eager for 10.
+
     python3 measure_power.py --out DIR --seconds 300
+    python3 measure_power.py --out DIR --seconds 580 --steps
     python3 measure_power.py --dry --out /tmp/power          a trial without a GPU, tiny shapes"""
 import time
 
@@ -340,19 +343,19 @@ class Bench:
 
     # Steps -------------------------------------------------------------------------------------------------------------------
 
-    def step(self, name, framework, seconds):
+    def step(self, name, framework, seconds, parameters="bf16"):
         if seconds + (25 if framework != "eager" else 5) > self.left() and not self.dry:
             print(f"no time left for {name} {framework}", flush=True)
             return
         try:
             options = argparse.Namespace(quick=self.dry, device=self.device)
             batch = 2 if self.dry else measure_steps.BATCH[name]
-            step = measure_steps.Step(options, name, batch, "eager" if self.dry else framework, "bf16")
+            step = measure_steps.Step(options, name, batch, "eager" if self.dry else framework, parameters)
             for _ in range(5):
                 step()
             self.sync()
             print(f"{time.time() - BEGIN:6.1f} s: {name} {framework} ready", flush=True)
-            self.hold(f"step-{name}-{framework}", step, seconds, f"batch {batch}",
+            self.hold(f"step-{name}-{framework}", step, seconds, f"batch {batch} parameters {parameters}",
                       windows=((0, 0.3), (0.5, 1.5), (2, 4), (4, 6)), piece=0.05)
         except Exception as error:
             print(f"{name} {framework}: {type(error).__name__}: {str(error)[:300]}", flush=True)
@@ -362,18 +365,19 @@ class Bench:
 
 
 COMPILED = ("gpt2", "llama-1b", "resnet50")
+NETWORKS = ("gpt2", "resnet50", "bert-large", "vit-b-16", "llama-1b")
 
 
-def compile_ahead(args):
+def compile_ahead(args, networks, parameters):
     """Fill the compiler's cache by processes of their own."""
     if args.dry:
         return []
     command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure_steps.py"), "--frameworks",
-               "compiled-graph", "--parameters", "bf16", "--compile-only", "--models"]
+               "compiled-graph", "--parameters", parameters, "--compile-only", "--models"]
     environment = dict(os.environ, TORCHINDUCTOR_COMPILE_THREADS="4")
     return [(name, subprocess.Popen(command + [name], env=environment, stdout=subprocess.DEVNULL,
                                     stderr=open(os.path.join(args.out, f"compile-{name}.txt"), "w", encoding="utf-8")))
-            for name in COMPILED]
+            for name in networks]
 
 
 def still(compilers):
@@ -404,6 +408,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", default=os.environ.get("OUT", "."))
     parser.add_argument("--seconds", type=float, default=300, help="of the whole script")
+    parser.add_argument("--steps", action="store_true", help="whole steps alone")
     parser.add_argument("--dry", action="store_true", help="tiny shapes, no GPU")
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
@@ -413,7 +418,24 @@ def main():
         torch.zeros(1, device="cuda")
         bench.sync()
     bench.idle()
-    compilers = compile_ahead(args)
+    (steps if args.steps else kernels)(args, bench)
+    bench.sampler.ends = True
+    bench.sampler.join()
+    print(f"{time.time() - BEGIN:6.1f} s: end", flush=True)
+    return 0
+
+
+def steps(args, bench):
+    wait_for(compile_ahead(args, NETWORKS, "fp32"), bench, 150)
+    for name in NETWORKS:
+        bench.step(name, "compiled-graph", 60, "fp32")
+    for framework in ("eager", "compiled"):
+        for name in NETWORKS:
+            bench.step(name, framework, 10, "fp32")
+
+
+def kernels(args, bench):
+    compilers = compile_ahead(args, COMPILED, "bf16")
     bench.gemm(8192, 8192, 8192, 8)
     bench.spin()
     bench.gemm(2048, 2048, 2048, 4)
@@ -438,10 +460,6 @@ def main():
     bench.gemm(8192, 8192, 8192, 2, share=25)
     bench.gemm(16384, 1024, 1024, 2)
     bench.gemm(8192, 768, 3072, 2)
-    bench.sampler.ends = True
-    bench.sampler.join()
-    print(f"{time.time() - BEGIN:6.1f} s: end", flush=True)
-    return 0
 
 
 if __name__ == "__main__":
