@@ -1,10 +1,11 @@
-# errors.awk - of lines "MEASURED PREDICTED NAME" (seconds): each with its error (predicted over measured, less 1), unless
+# errors.awk - of lines "MEASURED PREDICTED NAME" (in unit, seconds): each with its error (predicted over measured, less 1), unless
 # brief=1; then median and mean error, bias, how many lie within 10, 15 and 20 % and 2 times, the worst, and of how many pairs
 # whose measured times differ by more than 10 % the order is predicted.
 function abs(x) { return x < 0 ? -x : x }
-function text(s) {
-    return s >= 1 ? sprintf("%.3g s", s) : s >= 1e-3 ? sprintf("%.3g ms", 1e3 * s) : \
-        s >= 1e-6 ? sprintf("%.3g us", 1e6 * s) : sprintf("%.3g ns", 1e9 * s)
+function text(s, u) {
+    u = unit ? unit : "s"
+    return s >= 1 ? sprintf("%.3g %s", s, u) : s >= 1e-3 ? sprintf("%.3g m%s", 1e3 * s, u) : \
+        s >= 1e-6 ? sprintf("%.3g u%s", 1e6 * s, u) : sprintf("%.3g n%s", 1e9 * s, u)
 }
 function line(i) {
     printf "%-*s  %10s  %10s  %+8.1f %%\n", width, name[i], text(measured[i]), text(predicted[i]), 100 * error[i]

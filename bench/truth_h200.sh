@@ -37,12 +37,17 @@ operators() {
     [ -s "$TMP/off" ] && sort -k3 "$TMP/off" | awk -f "$here/errors.awk" | sed '/^[0-9]* rows:/,$d'
 }
 
-# One device's step under a framework.
+# One device's step under a framework: its seconds and its joules.
 predict() { # MODEL BATCH FRAMEWORK
-    case $1 in resnet*) optimizer=momentum ;; *) optimizer=adamw ;; esac
-    "$hypar" plan "$1" --batch "$2" --on "full:1,device=$device" --planner dp --precision bf16 --optimizer "$optimizer" \
+    model=$1 optimizer=adamw
+    case $model in
+    resnet*) optimizer=momentum ;;
+    llama-1b) model=llama:layers=16,hidden=2048,heads=32,kv_heads=8,ffn=8192 ;;
+    esac
+    "$hypar" plan "$model" --batch "$2" --on "full:1,device=$device" --planner dp --precision bf16 --optimizer "$optimizer" \
         -q -o "$TMP/plan.json" 2>/dev/null || return
-    "$hypar" simulate "$TMP/plan.json" --as "$3" --json -q | sed -n 's/^  "step_s": \([^,]*\),$/\1/p'
+    "$hypar" simulate "$TMP/plan.json" --as "$3" --json -q |
+        sed -n 's/^  "step_s": \([^,]*\),$/\1/p; s/.*"total_j": \([^ }]*\).*/\1/p' | paste -sd' '
 }
 
 steps() {
@@ -50,13 +55,9 @@ steps() {
         echo "skipped: no bench/h200/steps.csv"
         return
     fi
-    if ! "$hypar" simulate --help | grep -q -- --framework; then
-        echo "skipped: this hypar has no 'simulate --framework'"
-        return
-    fi
     # model,batch,framework,precision,parameters,step_s,...
     sed 1d "$here/h200/steps.csv" | while IFS=, read -r model batch framework precision parameters step_s _; do
-        predicted=$(predict "$model" "$batch" "${framework%-graph}")
+        predicted=$(predict "$model" "$batch" "${framework%-graph}" | cut -d' ' -f1)
         if [ -n "$predicted" ]; then
             echo "$step_s $predicted $model, batch $batch, $framework, $precision with $parameters parameters"
         else
@@ -66,6 +67,26 @@ steps() {
     awk -f "$here/errors.awk" "$TMP/steps"
 }
 
+# Steps that were repeated for seconds, with fp32 parameters: the last half of each run.
+held() { # 1: seconds, 2: joules
+    if [ ! -f "$here/h200/held.csv" ]; then
+        echo "skipped: no bench/h200/held.csv"
+        return
+    fi
+    # run,work,window_begin_s,window_end_s,calls,seconds,op_per_s,bytes_per_s,power_w,sm_mhz,joule; the last window of a run
+    awk -F, '/^step-/ { if ($1 != run && run) print row; run = $1; row = $0 } END { print row }' "$here/h200/held.csv" |
+        while IFS=, read -r run work _ end _ seconds _ _ _ _ joule; do
+            name=${run#step-} framework=eager measured=$seconds
+            case $name in *-compiled*) framework=compiled ;; esac
+            how=${name##*-"$framework"} name=${name%%-"$framework"*}
+            batch=${work#batch } batch=${batch%% *}
+            predicted=$(predict "$name" "$batch" "$framework" | cut -d' ' -f"$1")
+            [ "$1" = 2 ] && measured=$joule
+            echo "$measured $predicted $name, batch $batch, $framework$how, held ${end%.*} s"
+        done >"$TMP/held"
+    awk -v unit="$([ "$1" = 2 ] && echo J || echo s)" -f "$here/errors.awk" "$TMP/held"
+}
+
 echo "Operators on an H200"
 echo
 operators
@@ -73,3 +94,11 @@ echo
 echo "Steps on an H200"
 echo
 steps
+echo
+echo "Steps on an H200, held for seconds"
+echo
+held 1
+echo
+echo "Joules of these steps"
+echo
+held 2

@@ -290,6 +290,15 @@ uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op
     return passes;
 }
 
+operand_set hp_read_backward(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = hp_backward_passes(graph, op);
+    operand_set reads = 0;
+    for (int p = 0; p < op->nest->n_passes; p++)
+        reads |= passes >> p & 1 ? op->nest->pass[p].reads : 0;
+    return reads;
+}
+
 uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op)
 {
     uint32_t passes = hp_backward_passes(graph, op);

@@ -207,6 +207,9 @@ bool hp_has_batch_norm(const struct hypar_graph *graph);
  * pass reads. */
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
 
+/* The operands that these passes read. */
+operand_set hp_read_backward(const struct hypar_graph *graph, const struct op *op);
+
 /* All forward passes and these: the passes of a training step. */
 uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op);
 

@@ -4,12 +4,14 @@
 
 #include "base/stop.h"
 #include "machine/machine.h"
+#include "search/limits.h"
 #include "search/nearby.h"
 
 enum {
-    MOST_WORK = 1 << 15,  /* limit of tasks times devices, without a budget: seconds */
-    MOST_RUNS = 4,        /* limit without a budget */
-    MOST_SMALL_RUNS = 10, /* ... if each search takes little time */
+    MOST_WORK =
+        HP_MOMENT_TASKS / 4, /* limit of tasks times devices, without a budget: seconds */
+    MOST_RUNS = 4,           /* limit without a budget */
+    MOST_SMALL_RUNS = 10,    /* ... if each search takes little time */
 };
 
 /* What it takes to simulate many plans like this one (NULL: like one that divides everything).

@@ -11,12 +11,17 @@ enum {
     HP_FEW = 8,
     /* Units, cuts or devices: of more than these, a search tries only what is regular. */
     HP_SOME = 64,
+    /* States, items, layers, micro-batches: of more than these, a search goes through none one
+     * by one: it takes fewer of them, or a bound. */
+    HP_MANY = 4096,
     /* Candidates that are alike: so many are simulated or refined. */
     HP_FEW_ALIKE = 3,
     /* Candidates of a planner that are simulated, where that takes more than a moment. */
     HP_MOST_SIMULATED = 160,
-    /* Stages of each group of devices. */
-    HP_MOST_CHUNKS = 8,
+    /* Stages that are estimated one by one: about a second. */
+    HP_MOST_ESTIMATES = 1 << 18,
+    /* Additions of a recurrence or of a table: about a second. */
+    HP_MOST_ADDITIONS = 1 << 29,
 
     /* Parts of operators that are lowered, and tasks (of all micro-batches, about) that are
      * simulated, for one plan as a whole: a second or two. All other sizes are shares or
@@ -25,10 +30,11 @@ enum {
     HP_WHOLE_TASKS = 1 << 23,
     HP_MOMENT_PARTS = HP_WHOLE_PARTS / 32,
     HP_MOMENT_TASKS = HP_WHOLE_TASKS / 64,
-    HP_BUDGET_PARTS = 2 * HP_WHOLE_PARTS, /* of all candidates of a planner together */
-    HP_BUDGET_TASKS = HP_WHOLE_TASKS,
     HP_LONG = 12, /* so many whole plans take a minute */
 };
+
+/* Memory of the tables or the cache of a search. */
+static const double HP_MOST_BYTES = 0x1p29;
 
 /* Two steps, or two needs of memory, are about the same within this factor. */
 static const double HP_ABOUT_EQUAL = 1.05;

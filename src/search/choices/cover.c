@@ -4,8 +4,10 @@
 #include <math.h>
 
 #include "base/sort.h"
+#include "search/limits.h"
 
-enum { MAX_NODES = 50000, MAX_DEPTH = 4096 };
+/* Limit of the nodes of a search: some milliseconds. */
+enum { MOST_NODES = 16 * HP_MANY };
 
 void hp_cover_new(struct cover *c, struct arena *arena, int max_items)
 {
@@ -74,7 +76,7 @@ static void branch(struct cover *c, int i, double need, double so_far_s)
             keep(c, so_far_s);
         return;
     }
-    if ((c->any && c->found) || c->n_nodes > MAX_NODES)
+    if ((c->any && c->found) || c->n_nodes > MOST_NODES)
         return;
     c->n_nodes++;
     while (i < c->n && c->left_out[c->item[i].alike])
@@ -113,8 +115,8 @@ double hp_cover_need(struct cover *c, double need, double from_s, double most_s)
     if (from_s + bound_s(c, 0, need) * (1 - 1e-12) >= c->best_s)
         return INFINITY;
     take_in_order(c, need, from_s);
-    if (!(c->any && c->found) && c->n <= MAX_DEPTH)
+    if (!(c->any && c->found) && c->n <= HP_MANY)
         branch(c, 0, need, from_s);
-    c->given_up += c->n_nodes > MAX_NODES || (c->n > MAX_DEPTH && !(c->any && c->found));
+    c->given_up += c->n_nodes > MOST_NODES || (c->n > HP_MANY && !(c->any && c->found));
     return c->found ? c->best_s : INFINITY;
 }

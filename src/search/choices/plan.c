@@ -75,19 +75,16 @@ static double least_bytes_per_s(const struct problem *problem)
 static struct cut_states *find_states(struct arena *arena, const struct problem *problem,
                                       const struct choice_problem *p, bool chain)
 {
-    enum { MAX_SETS = 8192, MAX_PREFIXES = 2048 };
-    const double max_stages = 0x1p23; /* stages to evaluate */
-    double most = sqrt(2 * max_stages / fmax(1, hp_choice_shapes(p)));
-    int max_prefixes = most > MAX_PREFIXES ? MAX_PREFIXES
-                       : most < HP_SOME    ? HP_SOME
-                                           : (int)most;
+    /* a stage of prefixes is estimated faster than other stages */
+    double most = sqrt(64.0 * HP_MOST_ESTIMATES / fmax(1, hp_choice_shapes(p)));
+    int max_prefixes = most < HP_SOME ? HP_SOME : (int)most;
     struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
     for (int i = 0; i < layers->n; i++) {
         layers->forward_s[i] = p->model->work_s[i];
         layers->backward_s[i] = 0;
     }
     layers->every = true;
-    return hp_cut_states(arena, layers, chain ? 0 : MAX_SETS, max_prefixes);
+    return hp_cut_states(arena, layers, chain ? 0 : 2 * HP_MANY, max_prefixes);
 }
 
 /* Search in the order of the graph's operators first, which is fast. Then search all orders for
@@ -95,7 +92,6 @@ static struct cut_states *find_states(struct arena *arena, const struct problem 
 static const struct cut_states *solve(struct arena *arena, const struct problem *problem,
                                       struct choice_problem *p, struct chosen *out)
 {
-    const int64_t max_evaluated = 1 << 21;
     struct chosen faster;
     struct cut_states *chain = find_states(arena, problem, p, true),
                       *all = find_states(arena, problem, p, false);
@@ -107,7 +103,7 @@ static const struct cut_states *solve(struct arena *arena, const struct problem 
         return chain;
     p->states = all;
     p->known_s = out->n_stages ? out->load_s : INFINITY;
-    p->max_evaluated = max_evaluated;
+    p->max_evaluated = 8 * HP_MOST_ESTIMATES; /* measured: a look-up each */
     hp_choices_solve(arena, p, &faster);
     faster.evaluated += out->evaluated;
     if (!faster.n_stages) { /* no faster pipeline: keep the first result */

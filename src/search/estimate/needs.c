@@ -92,13 +92,10 @@ static double written_bytes(const struct hypar_plan *plan, int op, int i)
 static bool reads_all(const struct hypar_graph *g, int i)
 {
     const struct op *op = &g->ops[i];
-    uint32_t passes = hp_backward_passes(g, op);
-    operand_set reads = 0;
+    operand_set reads = hp_read_backward(g, op);
     for (int a = 0; a < op->nest->n_axes; a++)
         if (op->nest->axis[a].role == HYPAR_SAMPLE && op->nest->axis[a].extent != g->batch)
             return false;
-    for (int p = 0; p < op->nest->n_passes; p++)
-        reads |= passes >> p & 1 ? op->nest->pass[p].reads : 0;
     for (int o = 0; o < op->nest->n_operands; o++)
         if (reads >> o & 1 && op->tensor[o] >= 0 &&
             reached(op, o) < (double)hp_shape_elements(&g->tensors[op->tensor[o]].shape))

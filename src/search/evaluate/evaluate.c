@@ -14,6 +14,13 @@
 /* Links that messages cross take as long to look at as one task. */
 enum { CROSSED_LIKE_TASK = 32 };
 
+/* Allow this part of a budget: tasks of one whole plan, parts of two. */
+static void set_budget(struct evaluation *e, double part)
+{
+    e->most_tasks = e->tasks + part * HP_WHOLE_TASKS;
+    e->most_parts = e->parts + part * 2 * HP_WHOLE_PARTS;
+}
+
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
 {
@@ -22,9 +29,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .arena = arena,
         .generator = generator,
         .planner = planner,
-        .most_parts = HP_BUDGET_PARTS,
-        .most_tasks = HP_BUDGET_TASKS,
     };
+    set_budget(out, 1);
     for (int i = 0; i < HP_FAMILIES; i++)
         out->least_off[i] = INFINITY;
 }
@@ -32,8 +38,7 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
 void hp_evaluate_further(struct evaluation *e, double part)
 {
     e->n = e->n_evaluated = 0;
-    e->most_tasks = e->tasks + part * HP_BUDGET_TASKS;
-    e->most_parts = e->parts + part * HP_BUDGET_PARTS;
+    set_budget(e, part);
 }
 
 double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
@@ -174,21 +179,16 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
     return estimate->memory;
 }
 
-/* Step and memory of a plan that is not simulated, estimated from its lowering. The planner's
- * closed form of the step is kept where the plan has no program, would take long to lower, or
- * has too many slots. Memory is counted unless its upper estimate fits. */
-static void estimate_plan(const struct evaluation *e, const struct hypar_plan *plan,
-                          struct evaluated *out)
+/* The step of a plan that is not simulated: estimated from its lowering, or by the planner's
+ * closed form where it has no program, would take long to lower, or has too many slots. */
+static double estimated_s(const struct evaluation *e, const struct estimate *estimate,
+                          const struct hypar_plan *plan)
 {
-    const struct hypar_search_options *o = e->problem->options;
-    struct step_estimate step;
-    bool known = !hp_has_many_parts(plan) &&
-                 plan->schedule.micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
-                 hp_estimate(plan, o->simulation, o->memory_bytes, &step, NULL) == HYPAR_OK;
-    if (known)
-        out->step_s = step.step_s;
-    out->memory = known && hp_fits(&step.memory.most) ? step.memory.about
-                                                      : need_of(e, &out->estimate, plan);
+    double step_s;
+    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_MANY ||
+        hp_estimate(plan, e->problem->options->simulation, &step_s, NULL) != HYPAR_OK)
+        return estimate->step_s;
+    return step_s;
 }
 
 /* False: the search is to stop. */
@@ -208,7 +208,8 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
             return false;
-        estimate_plan(e, plan, out);
+        out->step_s = estimated_s(e, &out->estimate, plan);
+        out->memory = need_of(e, &out->estimate, plan);
         return true;
     }
     e->tasks += out->estimate.tasks + part->crossed / CROSSED_LIKE_TASK;

@@ -5,13 +5,6 @@
 #include "search/limits.h"
 #include "sim/task_costs.h"
 
-enum {
-    /* In part, however many micro-batches there are. */
-    MOST_PARTS = 4 * HP_WHOLE_PARTS,
-    /* Many times over, by a search that simulates all it looks at: tasks of one micro-batch. */
-    MOST_REPEATED_TASKS = HP_WHOLE_TASKS / 8,
-};
-
 /* Passes are fused to fewer tasks, which as many comms make up for. */
 double hp_plan_instances(const struct hypar_plan *plan)
 {
@@ -36,12 +29,12 @@ static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_op
 bool hp_is_estimated(const struct hypar_plan *plan)
 {
     return hp_plan_instances(plan) > HP_LONG * HP_WHOLE_TASKS ||
-           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
+           plan->schedule.micro_batches > HP_MANY;
 }
 
 bool hp_has_many_parts(const struct hypar_plan *plan)
 {
-    return hp_plan_parts(plan) > MOST_PARTS;
+    return hp_plan_parts(plan) > 4 * HP_WHOLE_PARTS;
 }
 
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options)
@@ -56,15 +49,16 @@ bool hp_are_many_parts(double parts)
 
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
 {
+    const double most = HP_WHOLE_TASKS / 8; /* of one micro-batch, many times over */
     double passes = 0;
     TRY(hp_check_sim_options(problem->options->simulation, err));
     for (int op = 0; op < problem->graph->n_ops; op++)
         passes += problem->graph->ops[op].nest->n_passes;
     double tasks = passes * hypar_machine_device_count(problem->machine);
-    if (tasks <= MOST_REPEATED_TASKS)
+    if (tasks <= most)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_UNSUPPORTED,
                    "a step has about %.3g tasks, too many to simulate it again and again, "
-                   "expected at most %d: a smaller model, fewer devices or another planner",
-                   tasks, MOST_REPEATED_TASKS);
+                   "expected at most %.0f: a smaller model, fewer devices or another planner",
+                   tasks, most);
 }

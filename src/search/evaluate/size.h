@@ -13,11 +13,8 @@ double hp_plan_instances(const struct hypar_plan *plan);
  * search then simulates a part of the plan (reduced.h). */
 bool hp_is_large(const struct hypar_plan *plan);
 
-/* A simulation goes slot by slot. So a search that compares many plans estimates those with
- * more micro-batches than this. */
-enum { HP_SIMULATED_MICRO_BATCHES = 1 << 12 };
-
-/* Does such a search estimate this plan? */
+/* A simulation goes slot by slot. Does a search that compares many plans estimate this one
+ * instead, as it has many micro-batches or tasks? */
 bool hp_is_estimated(const struct hypar_plan *plan);
 
 /* Does a plan have so many parts that its lowering takes long? */

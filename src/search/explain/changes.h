@@ -7,10 +7,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "plan/plan.h"
+#include "search/limits.h"
 
 /* Limit of the task instances that are simulated for the alternatives of all operators
  * together: about 10 s. */
-static const double HP_MOST_INSTANCES = 4e7;
+static const double HP_MOST_INSTANCES = 5.0 * HP_WHOLE_TASKS;
 
 struct target; /* a framework that runs plans (emit/target.h) */
 

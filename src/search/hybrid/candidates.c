@@ -136,7 +136,7 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
         return;
     for (int kind = 0; kind < hp_n_schedules; kind++) {
         shape.schedule = (enum hypar_schedule_kind)kind;
-        for (shape.chunks = 2; shape.chunks <= HP_MOST_CHUNKS && hp_schedule[kind].interleaves;
+        for (shape.chunks = 2; shape.chunks <= HP_FEW && hp_schedule[kind].interleaves;
              shape.chunks++)
             hp_try_shape(s, &shape);
     }

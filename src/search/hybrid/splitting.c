@@ -18,11 +18,11 @@ static int partition_of(struct splitting *s, int parts)
     int i = 0, most = 0;
     while (i < s->n_partitions && s->partition[i] != parts)
         i++;
-    if (i == s->n_partitions && i < MOST_PARTITIONS)
+    if (i == s->n_partitions && i < LARGE_SUBMESH)
         s->partition[s->n_partitions++] = parts;
-    if (i < MOST_PARTITIONS)
+    if (i < LARGE_SUBMESH)
         return i;
-    for (int p = 1; p < MOST_PARTITIONS; p++)
+    for (int p = 1; p < LARGE_SUBMESH; p++)
         if (s->partition[p] > s->partition[most])
             most = p;
     return most;

@@ -491,7 +491,6 @@ static double part_on_path(struct hybrid *h, const double *op_s)
 /* Are there so few operators and states that all plans can be enumerated? */
 static bool is_small(struct hybrid *h)
 {
-    enum { MOST_CHOICES = 1 << 14 };
     const struct submesh_model *m = &h->model;
     int n = hypar_machine_device_count(h->problem->machine);
     double choices = 1;
@@ -501,7 +500,7 @@ static bool is_small(struct hybrid *h)
         hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });
     for (int v = 0; v < m->n_vars && all; v++)
         choices *= hp_states(m, all, v)->n;
-    return choices <= MOST_CHOICES;
+    return choices <= 4 * HP_MANY;
 }
 
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,

@@ -29,11 +29,9 @@ struct units {
  * operator. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
 
-enum { MOST_PARTITIONS = 16 };
-
 /* Divided parameters are gathered this many operators in advance; far ahead if operators finish
  * sooner than parameters arrive from many devices. */
-enum { GATHER_AHEAD = 4, GATHER_FAR_AHEAD = 16 };
+enum { GATHER_AHEAD = 4, GATHER_FAR_AHEAD = 4 * GATHER_AHEAD };
 
 /* What is added up over units, for a micro-batch. */
 enum unit_sum {
@@ -50,7 +48,7 @@ enum unit_sum {
     KEPT_BYTES = AGAIN_S + HYPAR_RECOMPUTE_COUNT, /* [recomputation]: activations kept */
     PARAMS =
         KEPT_BYTES + HYPAR_RECOMPUTE_COUNT, /* [partition]: parameter elements of a device */
-    N_SUMS = PARAMS + MOST_PARTITIONS,
+    N_SUMS = PARAMS + LARGE_SUBMESH,
 };
 
 struct unit_cost {
@@ -70,7 +68,7 @@ struct splitting {
     bool resend; /* tensors gathered forward are gathered again for backward passes, not kept */
     struct unit_cost *unit; /* [unit], and one more for the sums over all */
     int n_partitions;
-    int partition[MOST_PARTITIONS]; /* the number of parts of the parameters */
+    int partition[LARGE_SUBMESH]; /* the number of parts of the parameters */
 };
 
 /* Fill all fields but the states: for units lo .. hi - 1 as one stage or, if these are all

@@ -10,9 +10,6 @@
 #include "search/estimate/needs.h"
 #include "search/hybrid/stage.h"
 
-/* Limit of estimates over all stages: about a second. */
-enum { MOST_EVALUATED = 1 << 18 };
-
 /* Lower bounds for the cost of variables in their states. */
 struct state_bound {
     double own_s;  /* time without exchanges with variables whose state is open */
@@ -223,7 +220,7 @@ static void estimate_all(struct state_search *c)
 
 static void enumerate(struct state_search *c, int i, const struct state_bound *before)
 {
-    c->h->exhausted |= c->h->evaluated >= MOST_EVALUATED;
+    c->h->exhausted |= c->h->evaluated >= HP_MOST_ESTIMATES;
     if (c->h->exhausted || is_hopeless(c, i, before) ||
         hp_stopped(c->h->problem->options->stop))
         return;

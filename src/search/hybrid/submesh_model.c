@@ -70,14 +70,9 @@ static void make_variables(struct submesh_model *m)
     }
 }
 
-/* Does a backward pass of `op` read operand `o`? */
 static bool reads_backward(const struct hypar_graph *g, const struct op *op, int o)
 {
-    uint32_t backward = hp_backward_passes(g, op);
-    for (int p = 0; p < op->nest->n_passes; p++)
-        if ((backward >> p & 1) && (op->nest->pass[p].reads >> o & 1))
-            return true;
-    return false;
+    return hp_read_backward(g, op) >> o & 1;
 }
 
 operand_set hp_kept_operands(const struct hypar_graph *g, int op)

@@ -2,6 +2,7 @@
  * placements of the operators that follow another one. */
 #include "search/layerwise/optcnn.h"
 
+#include "search/limits.h"
 #include "search/runs.h"
 
 #include <math.h>
@@ -165,16 +166,14 @@ static int add_list(struct optcnn_space *s, const struct derivation *how, int n,
     return s->n_lists++;
 }
 
-enum { MAX_STATES = 1 << 12 };
-
 static int own_list(struct optcnn_space *s, const struct nest *nest)
 {
     struct derivation how = { .parent = -1, .nest = nest->id };
     int known = hp_table_get(&s->derived, &how, sizeof how);
     if (known >= 0)
         return known;
-    int n = hp_configurations(s->topology, nest, &s->choice, NULL, MAX_STATES);
-    n = n < MAX_STATES ? n : MAX_STATES;
+    int n = hp_configurations(s->topology, nest, &s->choice, NULL, HP_MANY);
+    n = n < HP_MANY ? n : HP_MANY;
     int(*degree)[MAX_AXES] = hp_arena_alloc(s->arena, (size_t)n, sizeof *degree, alignof(int));
     struct placement *at = NEW(s->arena, struct placement, n);
     hp_configurations(s->topology, nest, &s->choice, degree, n);
@@ -321,7 +320,7 @@ static double estimate_s(const struct optcnn_space *s, const struct optcnn_choic
     for (int v = 0; v < s->n_vars; v++) {
         const struct nest *nest = g->ops[s->lead[v]].nest;
         if (n[nest->id] < 0) {
-            n[nest->id] = hp_configurations(s->topology, nest, choice, NULL, MAX_STATES);
+            n[nest->id] = hp_configurations(s->topology, nest, choice, NULL, HP_MANY);
             sum += 2 * pairs_s(s->topology, n[nest->id]);
         }
         sum += 1e-9 * pow(n[nest->id], 3);

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "search/limits.h"
 #include "search/solver/eliminate.h"
 
-enum {
-    MAX_COLUMNS = 1024,        /* limit of one variable: 2^10, or 3^6 */
-    MAX_ALL_COLUMNS = 1 << 22, /* limit of all variables: about 200 MB */
-};
+/* Limit of one variable: 2^10, or 3^6. HP_MANY variables take 200 MB then; of more, each has
+ * fewer. */
+enum { MOST_COLUMNS = 1024 };
 
 /* The type of a node at level h when its variable has column c. */
 static enum layer_type type_in(const struct joint *j, const struct layer_node *node, int h,
@@ -144,9 +144,9 @@ static int window_from(const struct partition_problem *p, const struct var_types
                        int first)
 {
     int count = 0;
-    double columns = 1, limit = MAX_COLUMNS;
-    if (limit * p->layered->n_vars > MAX_ALL_COLUMNS)
-        limit = (double)MAX_ALL_COLUMNS / p->layered->n_vars;
+    double columns = 1, limit = MOST_COLUMNS;
+    if (p->layered->n_vars > HP_MANY)
+        limit *= (double)HP_MANY / p->layered->n_vars;
     for (int h = first; h < p->n_levels; h++, count++) {
         int most = 1;
         for (int v = 0; v < p->layered->n_vars; v++) {

@@ -13,8 +13,7 @@
 #include <string.h>
 
 #include "search/levels/joint.h"
-
-enum { RIVALS = 48 }; /* cheapest columns that all others are compared with */
+#include "search/limits.h"
 
 static void note_seen(struct joint *j, int v)
 {
@@ -148,11 +147,11 @@ static int pick_cheapest(const struct var_columns *var, int *rival)
 {
     int n = 0;
     for (int i = 0; i < var->n; i++) {
-        int c = var->alive[i], at = n < RIVALS ? n++ : RIVALS;
+        int c = var->alive[i], at = n < HP_SOME ? n++ : HP_SOME;
         for (; at > 0 && var->column[rival[at - 1]].cost > var->column[c].cost; at--)
-            if (at < RIVALS)
+            if (at < HP_SOME)
                 rival[at] = rival[at - 1];
-        if (at < RIVALS)
+        if (at < HP_SOME)
             rival[at] = c;
     }
     return n;
@@ -184,7 +183,7 @@ static bool prune_variable(struct joint *j, int v)
     if (var->n == 1)
         return false;
     struct rivalry rivalry;
-    int rival[RIVALS], n_rivals = pick_cheapest(var, rival), kept = 0;
+    int rival[HP_SOME], n_rivals = pick_cheapest(var, rival), kept = 0;
     fill_rivalry(j, v, &rivalry);
     for (int i = 0; i < var->n; i++) {
         int c = var->alive[i];

@@ -14,11 +14,11 @@
 #include "plan/schedules.h"
 #include "search/evaluate/size.h"
 #include "search/fix.h"
+#include "search/limits.h"
 #include "search/mcmc/chain.h"
 
 enum {
     CHAINS = 4,
-    MAX_STARTS = 8,
     LEAST_SWEEPS = 32, /* of a search without a budget */
     MOST_SWEEPS = 6 * LEAST_SWEEPS,
     JUMP_SWEEPS = LEAST_SWEEPS / 4, /* sweeps between two jumps of a chain */
@@ -45,14 +45,11 @@ struct start {
     struct fullest full;
 };
 
-/* A sim_cache keeps all layouts that were tried. A sim_cache beyond this size is replaced. */
-static const size_t MOST_BYTES = (size_t)512 << 20;
-
 struct search {
     const struct problem *problem;
     struct fixes fixes;
     int n_starts;
-    struct start start[MAX_STARTS];
+    struct start start[HP_FEW];
     double beta;
     int64_t sweep_size; /* proposals of a chain in one sweep */
     struct chain chain[CHAINS];
@@ -60,8 +57,9 @@ struct search {
      * The result does not depend on the number of lanes. */
     int n_lanes;
     struct sim_cache *sim_cache[CHAINS];
-    size_t most_bytes[CHAINS]; /* by lane: size at which the sim_cache is replaced, if above
-                                * MOST_BYTES */
+    size_t most_bytes[CHAINS]; /* by lane: size at which the sim_cache, which keeps all
+                                * layouts that were tried, is replaced, if above
+                                * HP_MOST_BYTES */
     void (*job)(struct search *s, struct chain *chain); /* current job of the chains */
     int n_chains;                                       /* chains begun */
     int64_t run;    /* proposals of each chain in the current call ... */
@@ -379,7 +377,7 @@ static void run_lane(void *arg, int lane)
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         s->job(s, &s->chain[i]);
     size_t bytes = hp_sim_cache_bytes(s->sim_cache[lane]);
-    if (bytes > MOST_BYTES && bytes > s->most_bytes[lane])
+    if ((double)bytes > HP_MOST_BYTES && bytes > s->most_bytes[lane])
         renew_lane(s, lane);
 }
 

@@ -148,12 +148,12 @@ static void sum_up_needs(const struct flush_search *c, struct flush_cut *cut)
 {
     cut->device = NEW(c->arena, int, cut->n_stages);
     cut->needs = NEW(c->arena, struct op_needs, cut->n_stages);
+    int *op = NEW(c->arena, int, c->problem->graph->n_ops);
     for (int s = 0; s < cut->n_stages; s++) {
+        int n = hp_stage_layers(c->states, cut->stage[s].after, cut->stage[s].last, op);
         cut->device[s] = smallest_device(c, cut, s);
-        for (int op = 0; op < c->problem->graph->n_ops; op++)
-            if (hp_state_has(c->states, cut->stage[s].last, op) &&
-                !hp_state_has(c->states, cut->stage[s].after, op))
-                hp_add_needs(&cut->needs[s], &c->needs[op]);
+        for (int i = 0; i < n; i++)
+            hp_add_needs(&cut->needs[s], &c->needs[op[i]]);
     }
 }
 
@@ -382,7 +382,7 @@ static bool is_simulated(const struct flush_search *c)
 {
     for (int i = 0; i < c->n_cuts && c->lowered; i++)
         for (int k = 0; k < c->cut[i]->n; k++)
-            if (c->cut[i]->candidate[k].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+            if (c->cut[i]->candidate[k].micro_batches <= HP_MANY &&
                 c->cut[i]->candidate[k].estimate.least_part <= 1)
                 return true;
     return false;
@@ -397,7 +397,7 @@ static void add_candidates(const struct flush_search *c, struct evaluation *e)
         const struct flush_candidate *few = simulated ? NULL : fewest(c->cut[i]);
         for (int j = 0; j < c->cut[i]->n; j++) {
             struct flush_candidate *k = &c->cut[i]->candidate[j];
-            if (simulated ? k->micro_batches <= HP_SIMULATED_MICRO_BATCHES : !few || few == k)
+            if (simulated ? k->micro_batches <= HP_MANY : !few || few == k)
                 add_candidate(c, k, e);
         }
     }

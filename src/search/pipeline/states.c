@@ -7,11 +7,6 @@
 #include "base/sort.h"
 #include "base/table.h"
 
-enum {
-    MAX_LAYERS = 8192
-}; /* limit for antichains: the ancestors need a bit for each pair of
-    * layers */
-
 static bool has(const uint64_t *set, int i)
 {
     return set[i / 64] >> (i % 64) & 1;
@@ -406,7 +401,8 @@ struct cut_states *hp_cut_states(struct arena *arena, const struct pipeline_laye
     struct arena scratch = { 0 };
     struct cut_states *s = NEW(arena, struct cut_states, 1);
     struct walk walk = { .arena = &scratch, .layers = layers, .max = max_antichains };
-    if (!layers->borders && layers->n <= MAX_LAYERS && walk_antichains(&walk))
+    /* each layer but a source ends an antichain: there are hardly fewer of these than layers */
+    if (!layers->borders && layers->n <= max_antichains && walk_antichains(&walk))
         keep_antichains(arena, s, &walk);
     else
         keep_prefixes(arena, &scratch, s, layers, max_prefixes);

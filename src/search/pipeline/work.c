@@ -30,16 +30,14 @@ static void time_layer(struct pipeline_layers *l, const struct problem *problem,
 {
     const struct op *op = &problem->graph->ops[i];
     struct range range[MAX_AXES];
-    uint32_t done = hp_done_passes(problem->graph, op);
+    uint32_t backward = hp_backward_passes(problem->graph, op);
+    uint32_t forward = hp_done_passes(problem->graph, op) & ~backward;
     hp_whole_ranges(op->nest, range);
-    uint32_t forward = 0;
-    for (int p = 0; p < op->nest->n_passes; p++)
-        forward |= (uint32_t)!op->nest->pass[p].backward << p;
     struct kernel_place at = { device, problem->options->precision, hp_framework(problem),
                                NULL,   HYPAR_ATTENTION_FUSED,       HYPAR_LAUNCHES_USUAL,
                                false };
-    l->forward_s[i] = hp_op_seconds(op->nest, done & forward, range, hp_present(op), &at);
-    l->backward_s[i] = hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
+    l->forward_s[i] = hp_op_seconds(op->nest, forward, range, hp_present(op), &at);
+    l->backward_s[i] = hp_op_seconds(op->nest, backward, range, hp_present(op), &at);
 }
 
 /* Set the sizes of a layer. Parameters count at their first use. */
@@ -190,11 +188,9 @@ struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
 struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline_layers *layers,
                                       const struct pipeline_machine *machine)
 {
-    enum { MAX_STATES = 4096 };
-    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB; some seconds */
-    int n = MAX_STATES;
-    while (n > HP_FEW &&
-           (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
+    int n = HP_MANY;
+    while (n > HP_FEW && (hp_pipeline_work(machine, n) > HP_MOST_ADDITIONS ||
+                          8 * hp_pipeline_room(machine, n) > HP_MOST_BYTES))
         n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);
 }
@@ -215,15 +211,10 @@ struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
                                     enum hypar_share share)
 {
     struct arena scratch = { 0 };
-    int n_ops = problem->graph->n_ops;
-    int *ops = NEW(&scratch, int, n_ops);
+    int *ops = NEW(&scratch, int, problem->graph->n_ops);
     struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     for (int s = 0; s < n_stages; s++) {
-        int n = 0;
-        for (int op = 0; op < n_ops; op++)
-            if (hp_state_has(states, stage[s].last, op) &&
-                !hp_state_has(states, stage[s].after, op))
-                ops[n++] = op;
+        int n = hp_stage_layers(states, stage[s].after, stage[s].last, ops);
         hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = n,
                                                        .op = ops,
                                                        .n_devices = stage[s].n_devices,

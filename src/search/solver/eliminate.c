@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "search/limits.h"
 #include "search/solver/internal.h"
 
 enum { MOST_STATES = 1 << 20 };
@@ -88,9 +89,9 @@ enum hypar_status hp_eliminate(struct arena *scratch, const struct elimination_p
     struct elimination_options chosen = options ? *options : (struct elimination_options){ 0 };
     TRY(check(problem, &chosen, err));
     if (!chosen.max_table_entries)
-        chosen.max_table_entries = (int64_t)1 << 26;
+        chosen.max_table_entries = (int64_t)HP_MOST_BYTES / 8;
     if (!chosen.max_work)
-        chosen.max_work = (int64_t)1 << 31;
+        chosen.max_work = (int64_t)4 * HP_MOST_ADDITIONS;
 
     struct arena_mark mark = hp_arena_mark(scratch);
     struct elimination_order order;

@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "search/limits.h"
 #include "search/solver/internal.h"
 
-enum {
-    MOST_SWEEPS = 1000, /* limit of the local search */
-    STALE_ROUNDS = 24   /* sweeps without progress before a random change */
-};
+enum { STALE_ROUNDS = 24 }; /* sweeps without progress before a random change */
 
 /* The cost of a forbidden term in the local search. It is finite, so an assignment with fewer
  * forbidden terms is an improvement. */
@@ -275,7 +273,7 @@ static void improve(struct search *s, struct elimination_result *out)
     size_t bytes = (size_t)s->problem->n_vars * sizeof(int);
     memcpy(s->current, out->assignment, bytes);
     double best = s->cost = soft_cost(s, s->current, false);
-    for (int stale = 0; out->n_sweeps < MOST_SWEEPS && s->work_left > 0; out->n_sweeps++) {
+    for (int stale = 0; out->n_sweeps < HP_MANY / 4 && s->work_left > 0; out->n_sweeps++) {
         if (best <= out->lower_bound || s->infeasible || hp_stopped(s->problem->stop))
             return;
         stale = improve_block(s) ? 0 : stale + 1;

@@ -3,13 +3,14 @@
 #include <assert.h>
 #include <math.h>
 
+#include "search/limits.h"
 #include "search/solver/internal.h"
 
 enum {
     LOG_BITS = 16,        /* fraction bits of a logarithm of a state count */
     WEIGHT_BITS = 36,     /* of a key; the number of fill edges is in the bits above */
     CHEAP_WORK = 1 << 16, /* with less work than this, a second order is not worth the search */
-    MOST_BUDGET = 1 << 24
+    MOST_BUDGET = HP_MOST_ADDITIONS / 32, /* counting fill edges is slow */
 };
 
 /* The pairs of adjacent variables: a hash table with open addressing. It only answers whether a

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/csr.h"
+#include "search/limits.h"
 #include "search/solver/internal.h"
-
-enum { MOST_SWEEPS = 64 };
 
 struct shifter {
     struct elimination_problem problem;
@@ -148,7 +147,7 @@ bool hp_elimination_shift(struct arena *arena, const struct elimination_problem 
         scale += largest_finite(s.pair[e], (size_t)problem->n_states[s.problem.edges[e].u] *
                                                (size_t)problem->n_states[s.problem.edges[e].v]);
 
-    double sweeps = fmin(MOST_SWEEPS, max_work / (12 * entries));
+    double sweeps = fmin(HP_SOME, max_work / (12 * entries));
     for (int sweep = 0; sweep < sweeps; sweep++) {
         for (int v = 0; v < problem->n_vars; v++)
             pass(&s, v, true);

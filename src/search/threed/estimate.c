@@ -25,16 +25,6 @@ static void add(struct tensor_share *share, bool divided, double what)
     *(divided ? &share->divided : &share->whole) += what;
 }
 
-/* Does a backward pass of `op` read operand o? */
-static bool is_kept_by(const struct hypar_graph *graph, const struct op *op, int o)
-{
-    uint32_t passes = hp_backward_passes(graph, op);
-    for (int p = 0; p < op->nest->n_passes; p++)
-        if ((passes >> p & 1) && (op->nest->pass[p].reads >> o & 1))
-            return true;
-    return false;
-}
-
 /* Does each part of its operator write a piece of the tensor? */
 static bool is_written_divided(const struct hypar_graph *graph, int tensor,
                                const struct tensor_axis *axes)
@@ -52,6 +42,7 @@ static void add_op(const struct layout_model *w, int i, const struct tensor_axis
     const struct hypar_graph *g = w->problem->graph;
     const struct op *op = &g->ops[i];
     bool weighted = hp_op_weighted(g, i);
+    operand_set kept = hp_read_backward(g, op);
     add(&s->seconds, axis >= 0, w->op_s[i]);
     for (int o = 0; o < op->nest->n_operands; o++) {
         int t = op->tensor[o];
@@ -63,10 +54,10 @@ static void add_op(const struct layout_model *w, int i, const struct tensor_axis
         enum operand_role role = op->nest->operand[o].role;
         if (tensor->kind == TENSOR_PARAM && !seen[t])
             add(&s->params, divided, elements);
-        else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && is_kept_by(g, op, o) &&
+        else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && (kept >> o & 1) &&
                  !w->again[tensor->producer])
             add(&s->kept, is_written_divided(g, t, axes), elements);
-        seen[t] |= tensor->kind == TENSOR_PARAM || is_kept_by(g, op, o);
+        seen[t] |= tensor->kind == TENSOR_PARAM || (kept >> o & 1);
         bool partial = weighted && axis >= 0 && !divided && tensor->kind == TENSOR_ACTIVATION;
         if (partial && role == OPERAND_OUTPUT)
             s->summed += elements;
@@ -143,17 +134,16 @@ static double sample_seconds(const struct problem *problem, int i, bool again)
                                HYPAR_ATTENTION_FUSED,
                                HYPAR_LAUNCHES_USUAL,
                                false };
-    uint32_t done = hp_done_passes(problem->graph, op), forward = 0;
+    uint32_t backward = hp_backward_passes(problem->graph, op);
+    uint32_t forward = hp_done_passes(problem->graph, op) & ~backward;
     struct range range[MAX_AXES];
     int sample = hp_sample_axis(op->nest);
     hp_whole_ranges(op->nest, range);
     if (sample >= 0)
         range[sample].hi = range[sample].lo + 1;
-    for (int p = 0; p < op->nest->n_passes; p++)
-        forward |= (uint32_t)!op->nest->pass[p].backward << p;
-    double once_s = hp_op_seconds(op->nest, done & forward, range, hp_present(op), &at);
+    double once_s = hp_op_seconds(op->nest, forward, range, hp_present(op), &at);
     return (again ? 2 : 1) * once_s +
-           hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
+           hp_op_seconds(op->nest, backward, range, hp_present(op), &at);
 }
 
 /* What is left of an operator's time as samples become fewer. */

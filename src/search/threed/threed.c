@@ -264,7 +264,7 @@ static bool change(const struct threed_search *c, struct hypar_layout *l, int wh
         break;
     case CHUNKS:
     case LESS_CHUNKS:
-        if (!may_chunk || (which == CHUNKS ? l->chunks >= HP_MOST_CHUNKS : l->chunks == 1))
+        if (!may_chunk || (which == CHUNKS ? l->chunks >= HP_FEW : l->chunks == 1))
             return false;
         l->chunks = which == CHUNKS ? 2 * l->chunks : l->chunks / 2;
         break;
