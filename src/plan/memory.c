@@ -28,20 +28,36 @@ double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
+/* Are weights computed with cast from masters in each step? */
+static bool casts_weights(const struct hypar_plan *plan)
+{
+    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
+           hp_precision_bytes(plan->precision) <
+               hp_precision_bytes(hp_master_precision(plan->precision));
+}
+
+bool hp_copies_weights(const struct hypar_plan *plan)
+{
+    return casts_weights(plan) && plan->n_stages <= 1 && plan->schedule.micro_batches <= 1;
+}
+
+/* Bytes of each element of a weight that lasts from step to step and is not divided. */
+static double lasting_weight(const struct hypar_plan *plan, bool trained)
+{
+    return trained && hp_copies_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+}
+
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 {
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
-    return each.weight + (trained ? each.gradient + each.state : 0);
+    return lasting_weight(plan, trained) + (trained ? each.gradient + each.state : 0);
 }
 
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
-    int each = hp_precision_bytes(plan->precision);
-    bool cast = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
-                each < hp_precision_bytes(hp_master_precision(plan->precision));
-    return cast ? 0 : each;
+    return casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
 }
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
@@ -129,7 +145,7 @@ struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
                                        [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
                                        [HYPAR_SHARD_PARAMETERS] =
                                            divided && trained ? hp_divided_weight_bytes(plan)
-                                                              : each.weight };
+                                                              : lasting_weight(plan, trained) };
     struct shared_bytes out = { 0, 0 };
     for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
         *(what <= (int)shard ? &out.owned : &out.held) += part[what];
@@ -194,6 +210,14 @@ struct memory_text hp_memory_text(double need, double has)
         snprintf(text.has, sizeof text.has, "%.0f B", has);
     }
     return text;
+}
+
+enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
+                                 struct hypar_error *err)
+{
+    struct memory_text text = hp_memory_text(f->need, f->has);
+    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", f->device,
+                   text.need, text.has, room_words);
 }
 
 bool hp_tells_memory(const char *text)

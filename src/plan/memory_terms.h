@@ -86,6 +86,11 @@ const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simu
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 
+/* Are short weights, where they are not divided, copies that are made in each step and end when
+ * their gradients are computed? A framework that runs operator by operator casts them so from
+ * masters; the copies stay for later micro-batches, if there are any. */
+bool hp_copies_weights(const struct hypar_plan *plan);
+
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
 void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
                     const struct memory_how *how);

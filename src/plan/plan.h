@@ -247,6 +247,10 @@ struct memory_text {
 };
 struct memory_text hp_memory_text(double need, double has);
 
+/* Fail as a device needs more than it has; `room_words`: of what it has (hp_room_words()). */
+enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
+                                 struct hypar_error *err);
+
 /* Is a message about such a need? All of them say that a device, or all devices, "has" or
  * "have" less. */
 bool hp_tells_memory(const char *text);

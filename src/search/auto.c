@@ -53,17 +53,29 @@ struct tried {
     bool by_state; /* counts only weights, gradients and optimizer state */
 };
 
+/* The position of a planner in the table. */
+static int rank(const char *planner)
+{
+    int i = 0;
+    while (hp_planner_at(i) != hp_find_planner(planner))
+        i++;
+    return i;
+}
+
+/* Note why a planner has no plan, in the order of the table, whenever the planner ran. */
 static void refuse(struct tried *t, const char *planner, const char *why)
 {
+    struct hypar_refusals *r = &t->refusals;
     size_t skip = strlen(planner);
-    if (t->refusals.n == HYPAR_MAX_REFUSALS)
+    int i = r->n;
+    if (r->n == HYPAR_MAX_REFUSALS)
         return;
     if (strncmp(why, planner, skip) == 0 && why[skip] == ':')
         why += skip + 2; /* the reason already names the planner */
-    t->refusals.by[t->refusals.n].planner = planner;
-    snprintf(t->refusals.by[t->refusals.n].why.text, sizeof t->refusals.by[0].why.text, "%s",
-             why);
-    t->refusals.n++;
+    for (r->n++; i > 0 && rank(r->by[i - 1].planner) > rank(planner); i--)
+        r->by[i] = r->by[i - 1];
+    r->by[i].planner = planner;
+    snprintf(r->by[i].why.text, sizeof r->by[i].why.text, "%s", why);
 }
 
 /* Remember this plan if it is the nearest to fitting so far. */
@@ -110,15 +122,6 @@ static void simulate(struct tried *t, int i)
         t->best_s = fmin(t->best_s, t->verdict[i].step_s);
 }
 
-/* The position of a planner in the table. */
-static int rank(const char *planner)
-{
-    int i = 0;
-    while (hp_planner_at(i) != hp_find_planner(planner))
-        i++;
-    return i;
-}
-
 /* Insert a plan in the order of the table, whenever its planner ran: the first of equals is
  * chosen. */
 static int add(struct tried *t, struct hypar_found *found)
@@ -157,17 +160,6 @@ static void try_planner(struct tried *t, const struct planner *planner)
     bool in_time = hp_is_judged(found) || !hp_stopped(t->problem->options->stop);
     if (in_time && !hp_is_large(found->plan))
         simulate(t, i);
-}
-
-/* Sort the refusals in the order of the table, too. */
-static void sort_refusals(struct hypar_refusals *r)
-{
-    struct hypar_refusals from = *r;
-    r->n = 0;
-    for (int i = 0; hp_planner_at(i); i++)
-        for (int k = 0; k < from.n; k++)
-            if (rank(from.by[k].planner) == i)
-                r->by[r->n++] = from.by[k];
 }
 
 /* Report registered planners that auto does not try. */
@@ -228,12 +220,10 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
     if (planner->checks_memory) /* it may recompute activations that the bound counts as kept */
         return HYPAR_OK;
     struct fullest least = hp_plan_need(NEED_LEAST, t->problem, needs, t->found[i]->plan);
-    struct memory_text text = hp_memory_text(least.need, least.has);
     if (least.part <= HP_OFF_MUCH * HP_OFF_MUCH)
         return HYPAR_OK;
     note_nearest(t, t->found[i], &least, false);
-    return hp_fail(why, HYPAR_INFEASIBLE, "device %d needs %s of memory at least, has %s",
-                   least.device, text.need, text.has);
+    return hp_fail_device(&least, hp_problem_room_words(t->problem), why);
 }
 
 /* Refuse a large plan whose simulation would take too long, or whose estimate is far above the
@@ -487,9 +477,7 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
                        t->refusals.by[0].planner, t->refusals.by[0].why.text);
     if (!t->by_state)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no plan fits; the nearest (%s) needs %s on device %d, which has %s%s",
-                       t->nearest, nearest.need, t->lacks.device, nearest.has, of_what);
+        return hp_fail_memory(&t->lacks, t->problem, t->nearest, err);
     if (all > has)
         snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ", together.need,
                  together.has);
@@ -516,12 +504,9 @@ static void drop_others(struct tried *t, int best)
 {
     struct hypar_error why;
     for (int i = 0; i < t->n; i++) {
-        const struct verdict *v = &t->verdict[i];
-        struct memory_text text = hp_memory_text(v->memory.need, v->memory.has);
         if (i == best)
             continue;
-        snprintf(why.text, sizeof why.text, "device %d needs %s of memory, has %s%s",
-                 v->memory.device, text.need, text.has, hp_problem_room_words(t->problem));
+        hp_fail_device(&t->verdict[i].memory, hp_problem_room_words(t->problem), &why);
         if (!fits(t, i))
             refuse(t, t->found[i]->info.planner, why.text);
         hypar_found_free(t->found[i]);
@@ -602,7 +587,6 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     struct hypar_refusals *told = problem->options->refusals;
     try_planners(&t, false);
     try_planners(&t, true);
-    sort_refusals(&t.refusals);
     refuse_own(&t);
     simulate_all(&t);
     int best = best_of(&t);

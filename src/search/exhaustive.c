@@ -218,7 +218,7 @@ static enum hypar_status walk(struct enumeration *w, struct hypar_error *err)
     if (w->best_length == HP_MAX_TICKS && w->fullest.has == 0)
         return hp_fail(err, HYPAR_INFEASIBLE, "none of the plans can be run");
     if (w->best_length == HP_MAX_TICKS)
-        return hp_fail_memory(&w->fullest, w->problem, err);
+        return hp_fail_memory(&w->fullest, w->problem, NULL, err);
     memcpy(w->at, w->best, (size_t)w->n_choices * sizeof *w->at);
     return move_to(w, w->n_choices, err);
 }

@@ -1279,7 +1279,7 @@ $ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f 
 > "peak_memory_bytes": 323523
 > "peak_memory_bytes": 288580
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> "peak_memory_bytes": 278019
+> "peak_memory_bytes": 256260
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > "peak_memory_bytes": 276292
 

@@ -122,6 +122,28 @@ static void slices(void **state)
     }
 }
 
+/* A layer reads the second of two parts, the first is not read: PyTorch keeps both for it. */
+static void parts(void **state)
+{
+    (void)state;
+    enum { N = 6, IN = 4, WIDE = 32, PART = 8, OUT = 8 };
+    for (int compiled = 0; compiled < 2; compiled++) {
+        struct net net = { .builder = hp_build("parts", N) };
+        int x = input(&net, "x", N, IN), target = input(&net, "target", N, OUT), part[2];
+        struct op_request request = {
+            OP_SPLIT, "split", 1, (int[]){ linear(&net, "wide", x, WIDE) },
+            ATTRS({ ATTR_AXIS, 1, V(1) }, { ATTR_SIZES, 2, V(WIDE - PART, PART) })
+        };
+        assert_int_equal(hp_build_op(net.builder, &request, part, &net.err), HYPAR_OK);
+        add_op(&net, OP_MSE_LOSS, "loss", linear(&net, "out", part[1], OUT), target, NULL);
+        make_plan(&net, 1, compiled ? (struct hypar_plan_settings){ 0 } : eager,
+                  HYPAR_SHARD_NONE);
+        expect(compiled ? "compiled" : "eager", memory_of(&net).saved,
+               4.0 * N * (IN + (compiled ? PART : WIDE) + 2 * OUT) + 4);
+        end(&net);
+    }
+}
+
 /* Errors ------------------------------------------------------------------------------- */
 
 /* A sum hands its error on: while `down` computes the error of its input, the error of the sum
@@ -210,6 +232,35 @@ static void gathered_memory(void **state)
     expect("peak", m.peak - m.parameters - m.optimizer,
            batch + 4 * SHARE * (C + WIDE) + 2 * (2 * each + each) + 4);
     end(&net);
+}
+
+/* Weights in bf16 are copies of masters, which end layer by layer while gradients in fp32
+ * begin. Gradients of so many layers are more than what there is of one layer. Where a second
+ * micro-batch needs the copies, they stay. */
+static void copies(void **state)
+{
+    (void)state;
+    enum { N = 2, WIDE = 64, LAYERS = 32, EACH = WIDE * WIDE };
+    for (int micro = 1; micro <= 2; micro++) {
+        struct net net = { .builder = hp_build("copies", N) };
+        int x = input(&net, "x", N, WIDE), target = input(&net, "target", N, WIDE);
+        for (int layer = 0; layer < LAYERS; layer++) {
+            char name[16];
+            snprintf(name, sizeof name, "layers.%d", layer);
+            x = linear(&net, name, x, WIDE);
+        }
+        add_op(&net, OP_MSE_LOSS, "loss", x, target, NULL);
+        make_plan(&net, 1, eager_bf16, HYPAR_SHARD_NONE);
+        hp_plan_set_schedule(net.plan, &(struct hypar_schedule){ .micro_batches = micro });
+        struct hypar_memory m = memory_of(&net);
+        double copied = 2.0 * EACH * (micro == 1 ? 1 : LAYERS);
+        expect("parameters", m.parameters, copied);
+        expect("optimizer and gradients", m.optimizer + m.gradients, 8.0 * EACH * LAYERS);
+        double state_bytes;
+        hypar_plan_state_bytes(net.plan, &state_bytes);
+        expect("state", state_bytes, (micro == 1 ? 8.0 : 10.0) * EACH * LAYERS);
+        end(&net);
+    }
 }
 
 /* The gradient of a view of a parameter: a sum over two devices moves every byte twice,
@@ -326,7 +377,8 @@ static void stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices),          cmocka_unit_test(sums),
+        cmocka_unit_test(slices),          cmocka_unit_test(parts),
+        cmocka_unit_test(copies),          cmocka_unit_test(sums),
         cmocka_unit_test(batch_norms),     cmocka_unit_test(gathered),
         cmocka_unit_test(gathered_memory), cmocka_unit_test(views_of_parameters),
         cmocka_unit_test(scattered),       cmocka_unit_test(stages),

@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import json
+import math
 import os
 import random
 import subprocess
@@ -456,6 +457,33 @@ class Forms(unittest.TestCase):
             made = graph(Smoothed(flat), ids, ids % 6)
             self.assertEqual((made.loss.endswith(": written out"), made.opaque), (True, []), made.loss)
         self.assertEqual(made.inputs["labels"]["shape"], [2, 4, 1])
+
+    def test_computed_sizes(self):
+        """Rows that the network chooses are as many as it computes: the module is one opaque operator."""
+        class Experts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate, self.experts = nn.Linear(6, 2), nn.ModuleList(nn.Linear(6, 6) for _ in range(2))
+
+            def forward(self, x):
+                chosen, y = self.gate(x).argmax(-1), torch.zeros_like(x)
+                for i, expert in enumerate(self.experts):
+                    rows, = torch.where(chosen == i)
+                    y = y.index_add(0, rows, expert(x[rows]))
+                return y
+        made = graph(nn.Sequential(nn.Linear(5, 6), Experts(), nn.Linear(6, 3)), torch.randn(4, 5))
+        self.assertEqual([o["module"] for o in made.opaque], ["1"])
+        self.assertEqual(sum(math.prod(p["shape"]) for p in made.params.values()), 36 + 14 + 84 + 21)
+        with self.assertRaisesRegex(Exception, r"^the model \(.*forms.py:\d+\): .*a module of its own"):
+            graph(Experts(), torch.randn(4, 6))
+
+    def test_open_clip(self):
+        """A bound that is infinite is none."""
+        class Clipped(nn.Linear):
+            def forward(self, x):
+                return super().forward(x).clamp(0.0, math.inf)
+        clip = next(op for op in graph(Clipped(4, 3), torch.randn(2, 4)).ops if op.kind == "clip")
+        self.assertEqual(clip.attrs, {"min": 0.0, "max": 1e30})
 
     def test_rope_tables(self):
         """Tables of a rotary embedding have dimensions of size 1, or leave out those before the positions."""

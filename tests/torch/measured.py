@@ -49,6 +49,12 @@ def wide():
     return nn.Sequential(*layers, nn.Linear(256, 16)), {"input": drawn(BATCH, 96, 256)}, numbers(16, BATCH, 96)
 
 
+def deep():
+    """Parameters outweigh activations by far."""
+    layers = [layer for _ in range(12) for layer in (nn.Linear(256, 256), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(256, 16)), {"input": drawn(BATCH, 2, 256)}, numbers(16, BATCH, 2)
+
+
 class Block(nn.Module):
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -116,7 +122,7 @@ NETS = {
     "qwen16": hugging("Qwen2Config", "Qwen2ForCausalLM", True, num_key_value_heads=1, **SIZES),
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
-    "vit16": vit, "mlp16": mlp, "wide16": wide, "resnet16": resnet, "dropped16": dropped,
+    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped,
 }
 BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "simulation": {"framework": "eager"}, "measured": True}
 CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in [
@@ -138,6 +144,9 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("tensor", "mlp16", 2, {"tensor": 2}),
     ("zero3", "mlp16", 4, {"data": 4, "shard": "parameters"}),
     ("zero1", "wide16", 2, {"data": 2, "shard": "optimizer"}),
+    ("dp", "deep16", 2, {"data": 2}),
+    ("zero2", "deep16", 2, {"data": 2, "shard": "gradients"}),
+    ("tensor", "deep16", 2, {"tensor": 2}),
     ("dp", "resnet16", 2, {"data": 2}),
     ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
     ("dp", "dropped16", 2, {"data": 2}),

@@ -243,6 +243,12 @@ def rotary(inside, owned=False):
     return make
 
 
+def rotary16():
+    """Each block has tables in fp32, and keeps queries, keys and values of one projection."""
+    ids = measured.numbers(24, BATCH, measured.LENGTH + 1)
+    return Rotary(True, True, measured.WIDTH, 4, 2, 256), {"ids": ids[:, :-1]}, ids[:, 1:]
+
+
 class LayerDrop(nn.Module):
     """Layers that are left out at random, with a chance of 0 (LayerDrop)."""
 
@@ -267,7 +273,7 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
 
 
 def seeded(name):
@@ -327,6 +333,7 @@ CASES = [
     ("bf16-stages", "rotary", 2, {"pipeline": 2, "micro_batches": 2, **BF16}),  # tables in fp32 that blocks are given
     ("bf16-stages", "rotary-own", 2, {"pipeline": 2, "micro_batches": 2, **BF16}),  # tables in fp32 that blocks have
     ("bf16", "rotary-own", 2, {"tensor": 2, **BF16}),
+    ("bf16", "rotary16", 2, {"data": 2, **BF16}),  # values are a part of the joint projection, all of which is kept
     ("bf16-norms", "norms", 2, {"data": 2, **BF16}),
     ("clip", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5}),  # a parameter of both stages counts once
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
@@ -367,7 +374,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4")
+QUICK = ("llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2")
 
 
 def cut_at(op, path):

@@ -55,7 +55,7 @@ def relu6(call, x):
 @op("hardtanh", "clamp", "clip")
 def clamp(call, x, low=None, high=None, **kwargs):
     low, high = kwargs.get("min", low), kwargs.get("max", high)
-    return unary(call, "clip", x, min=-1e30 if low is None else low, max=1e30 if high is None else high)
+    return unary(call, "clip", x, min=max(-1e30, -1e30 if low is None else low), max=min(1e30, 1e30 if high is None else high))
 
 
 @op("clamp_min")

@@ -345,7 +345,10 @@ class Host:
         """A size, with what its symbols stand for."""
         if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
             kind = {torch.SymInt: int, torch.SymBool: bool, torch.SymFloat: float}[type(value)]
-            return kind(value.node.expr.xreplace(self.sizes))
+            expression = value.node.expr.xreplace(self.sizes)
+            if getattr(expression, "free_symbols", None):
+                raise ValueError("a size that the network computes")
+            return kind(expression)
         return value
 
     def shape(self, node):
@@ -391,7 +394,8 @@ class Host:
     def _call(self, node):
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
-            self.values[node] = self.number(value)
+            with contextlib.suppress(ValueError):  # of a size that the network computes nothing is known
+                self.values[node] = self.number(value)
             return
         if self._fill(node):
             return

@@ -1,4 +1,5 @@
 """The exported graph, node by node: the table says what each becomes."""
+import contextlib
 import math
 import operator
 import re
@@ -330,7 +331,8 @@ def flops_of(nodes, host):
     for n in nodes:
         if name_of(n) in PRODUCTS:
             first = n.args[1] if name_of(n) in ("addmm", "baddbmm") else n.args[0]
-            total += 2 * math.prod(host.shape(n)) * host.shape(first)[-1]
+            with contextlib.suppress(ValueError):  # rows that the network chooses: how many is not known, they are not counted
+                total += 2 * math.prod(host.shape(n)) * host.shape(first)[-1]
     return total
 
 

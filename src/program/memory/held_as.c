@@ -21,6 +21,12 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
     return n;
 }
 
+/* Is an output of the operator a part of its input, which PyTorch keeps all of? */
+static bool takes_part(const struct op *op)
+{
+    return op->kind == OP_SLICE || op->kind == OP_SPLIT;
+}
+
 /* What lasts stays by itself: a view of it is of one micro-batch. A gradient that others add to
  * is not the one that the view's reader settled. What is computed again of a kept value is held
  * apart from it. */
@@ -28,13 +34,12 @@ static bool may_be_input(const struct lowering *s, int i, int kind, enum views v
 {
     const struct hypar_graph *g = s->graph;
     const struct op *op = &g->ops[i];
-    bool slice = views == VIEWS_AND_SLICES && kind != PLACE_GRADIENT && op->kind == OP_SLICE;
-    if (!(hp_is_view(op->nest) || slice) ||
+    bool part = views == VIEWS_AND_SLICES && kind != PLACE_GRADIENT && takes_part(op);
+    if (!(hp_is_view(op->nest) || part) ||
         hp_place_lasts(g, false, (struct place){ .tensor = op->tensor[0] }))
         return false;
     if (kind == PLACE_AGAIN)
-        return s->plan->ops[i].recompute && s->training.has_again[op->tensor[1]] &&
-               hp_reads_again(s, i, op->tensor[0]);
+        return s->plan->ops[i].recompute && hp_reads_again(s, i, op->tensor[0]);
     return kind == PLACE_VALUE || gradient_writers(g, op->tensor[0]) == 1;
 }
 
@@ -68,13 +73,17 @@ struct held_as hp_held_as(const struct lowering *s, enum views views, struct are
         for (int i = 0; views != VIEWS_APART && i < g->n_ops; i++) {
             if (!may_be_input(s, i, kind, views))
                 continue;
-            int name = g->ops[i].tensor[1], first = tensor[g->ops[i].tensor[0]];
-            if (moved[name] && moved[first])
-                continue;
-            tensor[name] = first;
-            moved[first] |= moved[name];
-            next[last[first]] = name;
-            last[first] = name;
+            int first = tensor[g->ops[i].tensor[0]];
+            for (int o = 1; o < g->ops[i].nest->n_operands; o++) {
+                int name = g->ops[i].tensor[o];
+                if ((moved[name] && moved[first]) ||
+                    (kind == PLACE_AGAIN && !s->training.has_again[name]))
+                    continue;
+                tensor[name] = first;
+                moved[first] |= moved[name];
+                next[last[first]] = name;
+                last[first] = name;
+            }
         }
     }
     return held;
@@ -115,11 +124,13 @@ int hp_handed_by(const struct hypar_graph *g, const struct held_as *held, int te
     return whole ? g->use[last].op : -1;
 }
 
-/* The loops that an output's range covers; of a product, from its first to its last. */
+/* The loops that an output's range covers; of a product, from its first to its last. An output
+ * of a split begins at some index of its loop. */
 static void unfold(const struct nest *nest, const struct dim_map *map, struct range r,
                    struct range range[MAX_AXES])
 {
     int64_t inner = 1;
+    r = (struct range){ r.lo + map->pad, r.hi + map->pad };
     for (int f = 1; f < map->n_axes; f++)
         inner *= nest->axis[map->axis[f]].extent;
     for (int f = 0; f < map->n_axes; f++) {
@@ -133,13 +144,13 @@ static void unfold(const struct nest *nest, const struct dim_map *map, struct ra
     }
 }
 
-/* The loops of a view around those that a box of its output covers. */
-static void view_loops(const struct nest *nest, const struct box *output,
+/* The loops of a view around those that a box of its operand `o` covers. */
+static void view_loops(const struct nest *nest, int o, const struct box *output,
                        struct range range[MAX_AXES])
 {
     hp_whole_ranges(nest, range);
     for (int d = 0; d < output->n_dims; d++)
-        unfold(nest, &nest->operand[1].dim[d], output->dim[d], range);
+        unfold(nest, &nest->operand[o].dim[d], output->dim[d], range);
 }
 
 /* A dimension that several loops run along: all of those inside one that takes steps, or else
@@ -165,7 +176,10 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
     while (held->tensor[hp_place_kind(place)][tensor] != tensor && !hp_box_empty(&box)) {
         const struct op *op = &g->ops[g->tensors[tensor].producer];
         struct range range[MAX_AXES];
-        view_loops(op->nest, &box, range);
+        int o = 1;
+        while (op->tensor[o] != tensor)
+            o++;
+        view_loops(op->nest, o, &box, range);
         widen(op->nest, range);
         box = hp_region(op->nest, 0, range);
         tensor = op->tensor[0];

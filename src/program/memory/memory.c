@@ -11,7 +11,7 @@
 
 static double total(const struct instant *at)
 {
-    return at->kept + at->temporary + at->gradients;
+    return at->kept + at->temporary + at->gradients + at->parameters;
 }
 
 /* A fuller instant takes the place of the fullest so far. */
@@ -40,12 +40,14 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
     at->temporary += t->temporary;
     at->losses += t->losses;
     at->gradients += t->gradients;
+    at->parameters += t->parameters;
     note_action(body, action, at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
     at->saved -= t->end_saved;
     at->temporary -= t->end_temporary;
     at->losses -= t->end_losses;
+    at->parameters -= t->end_parameters;
 }
 
 /* Go through the passes action by action, every device at once, counting from what there is
@@ -274,6 +276,7 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
                 at.saved += lasts->saved;
                 at.temporary += lasts->temporary;
                 at.losses += lasts->losses;
+                at.parameters += lasts->parameters;
             }
     return at;
 }
@@ -305,6 +308,7 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
         at.rebuilt += flight->others[i] * level[i].rebuilt;
         at.temporary += flight->others[i] * level[i].temporary;
         at.losses += flight->others[i] * level[i].losses;
+        at.parameters += flight->others[i] * level[i].parameters;
     }
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
@@ -351,6 +355,7 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
+    out->parameters += most.parameters;
     double tensors = hp_tensor_bytes(out);
     hp_fill_memory(out, hypar_machine_device(m->program->plan->machine, device), &m->how);
     m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] +
@@ -421,7 +426,8 @@ static void hand_over(struct memory_maker *m, int b)
     for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
-            (struct memory_delta){ t->kept + t->temporary, t->end_kept + t->end_temporary,
+            (struct memory_delta){ t->kept + t->temporary + t->parameters,
+                                   t->end_kept + t->end_temporary + t->end_parameters,
                                    t->end_kept, t->gradients };
     }
 }
@@ -502,9 +508,8 @@ enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,
 {
     if (m->peak <= m->limit)
         return HYPAR_OK;
-    struct memory_text text = hp_memory_text(m->peak, m->limit);
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", device,
-                   text.need, text.has, hp_limit_words(plan, m->limit));
+    struct fullest f = { .device = device, .need = m->peak, .has = m->limit };
+    return hp_fail_device(&f, hp_limit_words(plan, m->limit), err);
 }
 
 int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,

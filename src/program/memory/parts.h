@@ -8,19 +8,21 @@
 
 /* What begins and ends with one pass of a part on its device, in bytes. */
 struct pass_memory {
-    double kept, temporary;         /* begin with it */
-    double end_kept, end_temporary; /* end with it */
-    double losses, end_losses;      /* of temporary: fp32 copies at the loss */
-    double rebuilt, end_rebuilt;    /* of kept: what recomputation would not keep */
-    double saved, end_saved;        /* what the backward half reads */
+    double kept, temporary;            /* begin with it */
+    double end_kept, end_temporary;    /* end with it */
+    double losses, end_losses;         /* of temporary: fp32 copies at the loss */
+    double parameters, end_parameters; /* copies of them that last for a part of the step */
+    double rebuilt, end_rebuilt;       /* of kept: what recomputation would not keep */
+    double saved, end_saved;           /* what the backward half reads */
     double gradients; /* of parameters, that begin with it in the first micro-batch */
 };
 
 /* What lies on a device at one time, of the micro-batch at hand. */
 struct instant {
     double kept, temporary, losses, rebuilt;
-    double saved;     /* what the backward half reads */
-    double gradients; /* of parameters, where the backward half makes them */
+    double saved;      /* what the backward half reads */
+    double gradients;  /* of parameters, where the backward half makes them */
+    double parameters; /* copies of them that last for a part of the step */
 };
 
 /* The passes of one body; by action of a device: hp_memory_at(). */
@@ -43,6 +45,7 @@ struct unit_memory {
     int *of_op;       /* n - 1: it is in no layer */
     bool *has_params; /* by unit */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
+    double *copied;   /* ... of copies of parameters, in the plan's precision */
     double *largest;  /* by device, of the parameter at hand */
 };
 
@@ -88,6 +91,9 @@ void hp_units_begin(struct memory_maker *m);
 
 /* The buffers that the finder has are of a parameter that is gathered with its unit. */
 void hp_gather_with_unit(struct memory_maker *m, int tensor);
+
+/* A device has a copy of the parameter in a buffer, which begins and ends with its unit. */
+void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double bytes);
 
 /* `elements`: by pass, of gradients that it is the first to write. */
 void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,

@@ -30,7 +30,10 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
         memory->gradients += each.gradient * elements;
         return;
     }
-    memory->parameters += each.weight * elements;
+    if (sum >= 0 && m->units.n > 0 && hp_copies_weights(plan))
+        hp_copy_with_unit(m, b->place.tensor, b->device, each.weight * elements);
+    else
+        memory->parameters += each.weight * elements;
     if (sum < 0)
         return;
     int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];

@@ -5,9 +5,14 @@
  *  - Forward: the parameters of a unit are gathered when its first pass begins. The buffer that
  *    they are received in stays until the parameters of the next unit have been received.
  *  - Backward: the parameters of a unit are gathered when the unit before it begins.
+ *  - Copies in the plan's precision of parameters that are not divided begin so, too. They stay
+ *    until the last backward pass of the unit is over, where no other micro-batch needs them.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
- *    are received. This buffer stays until the gradients of the next unit are copied. */
+ *    are received. This buffer stays until the gradients of the next unit are copied: of two
+ *    that belong to the device's last pass, the larger one counts. */
+#include <math.h>
+
 #include "program/memory/parts.h"
 
 #include "graph/modules.h"
@@ -53,6 +58,7 @@ void hp_units_begin(struct memory_maker *m)
         if (m->graph->tensors[t].kind == TENSOR_PARAM)
             u->has_params[unit_of_param(m, t)] = true;
     u->gathered = NEW(&m->scratch, double, u->n * m->model->n_devices);
+    u->copied = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->largest = NEW(&m->scratch, double, m->model->n_devices);
 }
 
@@ -71,6 +77,11 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
             *most = all;
         }
     }
+}
+
+void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double bytes)
+{
+    m->units.copied[device * m->units.n + unit_of_param(m, tensor)] += bytes;
 }
 
 /* The passes of a unit in one action of a device. */
@@ -110,11 +121,16 @@ static void add_gradients(struct memory_maker *m, struct body_memory *body,
                           const struct unit_run *run, int n_runs, int *run_of,
                           const double *elements)
 {
-    int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan));
+    int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan)), before = -1;
+    double freed = 0; /* in pass `before`, ahead of the next buffer */
     for (int r = 0; r < n_runs; r++) {
         int until =
             r + 1 < n_runs && run[r + 1].last > run[r].after ? run[r + 1].last : run[r].after;
-        hold(body, run[r].after, until, wide * run[r].waits);
+        double bytes = wide * run[r].waits;
+        freed = before == run[r].after && until == before ? freed : 0;
+        hold(body, run[r].after, until, fmax(bytes - freed, 0));
+        freed = fmax(freed, bytes);
+        before = until;
         run_of[run[r].unit] = r;
     }
     if (n_runs > 0)
@@ -136,6 +152,27 @@ static void add_gathered(struct memory_maker *m, struct body_memory *body, int d
         if (bytes > 0)
             hold(body, run[comes_before ? r - 1 : r].first, run[r].last,
                  twice ? 2 * bytes : bytes);
+    }
+}
+
+/* Copies begin with the first forward pass of their unit, and end with its last backward pass.
+ * The unit of all that is in no layer takes the whole action; so does a unit without a run. */
+static void add_copies(const struct memory_maker *m, struct body_memory *body, int device,
+                       const struct unit_run *run, int n_runs, bool backward)
+{
+    const struct unit_memory *u = &m->units;
+    double left = 0;
+    for (int unit = 0; unit < u->n; unit++)
+        left += u->copied[device * u->n + unit];
+    if (!backward)
+        body->lasts[device][1].parameters += left; /* from action 0 to action 1 */
+    for (int r = n_runs - 1; r >= 0; r--) {
+        double bytes = r > 0 ? u->copied[device * u->n + run[r].unit] : left;
+        if (backward)
+            body->pass[run[r].last].end_parameters += bytes;
+        else
+            body->pass[run[r].first].parameters += bytes;
+        left -= bytes;
     }
 }
 
@@ -185,6 +222,7 @@ void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
             int n = find_runs(m, p, d, a, elements, run_of, run);
             bool backward = hp_action_phase(s, a) != PHASE_FORWARD;
             add_gathered(m, body, d, run, n, backward);
+            add_copies(m, body, d, run, n, backward);
             if (n > 1 && backward) { /* what is of no layer is summed last */
                 struct unit_run rest = run[0];
                 for (int r = 1; r < n; r++)

@@ -340,7 +340,7 @@ enum hypar_status hp_refuse(struct evaluation *e, struct hypar_error *err)
     if (status == HYPAR_OK && e->plan && !e->best.state_fits)
         status = hypar_plan_check_memory(e->plan, e->problem->options->memory_bytes, err);
     else if (status == HYPAR_OK && nearest.part < INFINITY)
-        status = hp_fail_memory(&nearest, e->problem, err);
+        status = hp_fail_memory(&nearest, e->problem, NULL, err);
     else if (status == HYPAR_OK)
         status = hp_fail(err, HYPAR_INFEASIBLE, "%s", e->first.text);
     hypar_plan_free(e->plan);

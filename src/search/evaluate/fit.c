@@ -110,15 +110,6 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
-static enum hypar_status fail_memory(const struct fullest *f, const char *room_words,
-                                     struct hypar_error *err)
-{
-    struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "no plan found that fits; the nearest needs %s on device %d, which has %s%s",
-                   text.need, f->device, text.has, room_words);
-}
-
 /* Of a plan that would take long to lower: what it needs if everything is kept. */
 static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
                                     struct hypar_memory *fullest, struct hypar_error *err)
@@ -133,9 +124,7 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
     struct memory_how how = hp_memory_how(plan);
     *fullest = hp_memory_of_need(f.need, hypar_machine_device(plan->machine, f.device), &how);
     fullest->limit = hp_plan_device_memory(plan, f.device, limit_bytes);
-    return hp_fits(&f)
-               ? HYPAR_OK
-               : fail_memory(&f, hp_room_words(plan->machine, fullest->limit, &how), err);
+    return hp_fits(&f) ? HYPAR_OK : hp_fail_memory(&f, &problem, NULL, err);
 }
 
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
@@ -168,7 +157,13 @@ const char *hp_problem_room_words(const struct problem *problem)
 }
 
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
-                                 struct hypar_error *err)
+                                 const char *planner, struct hypar_error *err)
 {
-    return fail_memory(f, hp_problem_room_words(problem), err);
+    struct memory_text text = hp_memory_text(f->need, f->has);
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "no plan found that fits; the nearest%s%s%s needs %s on device %d, which has "
+        "%s%s",
+        planner ? " (" : "", planner ? planner : "", planner ? ")" : "", text.need, f->device,
+        text.has, hp_problem_room_words(problem));
 }

@@ -75,8 +75,8 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
 /* The words behind what a device has (hp_room_words()). */
 const char *hp_problem_room_words(const struct problem *problem);
 
-/* No plan fits; *f is of the nearest. */
+/* No plan fits; *f is of the nearest, which `planner` made (NULL: not said). */
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
-                                 struct hypar_error *err);
+                                 const char *planner, struct hypar_error *err);
 
 #endif /* SEARCH_EVALUATE_FIT_H */

@@ -220,7 +220,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     hp_proposal_end(&was);
     hp_proposer_end(&proposer);
     if (!hp_fits(&start->full))
-        return hp_fail_memory(&start->full, s->problem, err);
+        return hp_fail_memory(&start->full, s->problem, NULL, err);
     return measure(s, start->plan, start, err);
 }
 
