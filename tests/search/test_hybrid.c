@@ -15,6 +15,7 @@
 #include "program/lowering.h"
 #include "search/evaluate/fit.h"
 #include "search/hybrid/candidates.h"
+#include "tests/length.h"
 #include "tests/random_graph.h"
 #include "tests/simulated.h"
 
@@ -62,10 +63,9 @@ static void end_case(struct case_of *c)
     hp_arena_free(&c->arena);
 }
 
-static int draws(const char *name, int by_default)
+static int n_graphs(void)
 {
-    const char *given = getenv(name);
-    return given ? atoi(given) : by_default;
+    return (int)length_of("HYPAR_HYBRID_GRAPHS", 400, 1200, 2000);
 }
 
 /* Every choice of states, one after another; false: that was the last. */
@@ -100,7 +100,7 @@ static void splits_are_best(void **unused)
 {
     (void)unused;
     enum { MOST_CHOICES = 20000 };
-    int n = draws("HYPAR_HYBRID_GRAPHS", 1200), looked = 0;
+    int n = n_graphs(), looked = 0;
     for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
         struct case_of c;
         double choices = 1, sync_s[8];
@@ -138,7 +138,7 @@ static void splits_are_best(void **unused)
 static void bounds_are_below(void **unused)
 {
     (void)unused;
-    int n = draws("HYPAR_HYBRID_GRAPHS", 1200);
+    int n = n_graphs();
     for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
         struct case_of c;
         struct submesh *submesh = NULL;
@@ -216,7 +216,7 @@ static double step_of(struct case_of *c, const struct pipeline_shape *shape, uns
 static void cuts_are_best(void **unused)
 {
     (void)unused;
-    int n = draws("HYPAR_HYBRID_GRAPHS", 1200), looked = 0;
+    int n = n_graphs(), looked = 0;
     for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
         struct case_of c;
         bool usable = make_case(&c, seed);
@@ -435,7 +435,7 @@ static void everything_is_best(void **unused)
 {
     (void)unused;
     enum { MOST_CHOICES = 3000 };
-    int n = draws("HYPAR_HYBRID_GRAPHS", 1200) / 12, looked = 0, short_of = 0, none = 0;
+    int n = n_graphs() / 12, looked = 0, short_of = 0, none = 0;
     double worst = 1;
     for (uint64_t seed = 1; looked < n; seed++) {
         struct case_of c;

@@ -241,7 +241,7 @@ static void random_graphs(void **state)
                                             "cluster:1x4", "ring:4",      "htree:4",
                                             "full:5",      "cluster:2x3", "torus:2x2" };
     static const char *const axes[] = { "nkhw", "nkhwt", "nkhwtc", "n", "nkc" };
-    int64_t wanted = length_of("HYPAR_OPTCNN_GRAPHS", 500, 2000, 5000);
+    int64_t wanted = length_of("HYPAR_OPTCNN_GRAPHS", 250, 2000, 5000);
     int exhaustive = 0, graphs = 0;
     for (uint64_t seed = 1; exhaustive < wanted; seed++) {
         char what[64];

@@ -12,9 +12,10 @@
 #include <cmocka.h>
 
 #include "program/memory/parts.h"
+#include "tests/length.h"
 #include "tests/random_plan.h"
 
-enum { PAIRS = 1500, MAX_MACHINE = 6 };
+enum { MAX_MACHINE = 6 };
 
 struct pair {
     uint64_t seed;
@@ -421,13 +422,14 @@ static void element_by_element(void **state)
 {
     (void)state;
     struct hypar_machine *machine[MAX_MACHINE];
+    int pairs = (int)length_of("HYPAR_MEMORY_PAIRS", 400, 1500, 1500);
     int renamed = 0, inexact = 0;
     for (int i = 0; i < MAX_MACHINE; i++) {
         char word[32];
         snprintf(word, sizeof word, "full:%d", i + 1);
         assert_int_equal(hypar_machine_read(&machine[i], word, NULL), HYPAR_OK);
     }
-    for (uint64_t seed = 1; seed <= PAIRS; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)pairs; seed++) {
         struct pair pair = { .seed = seed };
         draw_pair(&pair, machine[seed % MAX_MACHINE]);
         for (int b = 0; b < pair.program->n_bodies; b++)
@@ -443,8 +445,8 @@ static void element_by_element(void **state)
     print_message(
         "  %d pairs, %d of them with tensors under several names; %d keep more than is "
         "read\n",
-        PAIRS, renamed, inexact);
-    assert_true(renamed > PAIRS / 4);
+        pairs, renamed, inexact);
+    assert_true(renamed > pairs / 4);
     for (int i = 0; i < MAX_MACHINE; i++)
         hypar_machine_free(machine[i]);
 }
