@@ -23,7 +23,7 @@ prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(filter 1,$(words $(compiler))),-DCMAKE_C_COMPILER=$(compiler))
 
-.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-unlike bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -105,6 +105,9 @@ bench-planner: all ## the planner of examples/ beside dp and flexflow: steps, ti
 
 bench-better: all ## auto's plans for lesser machines, carried to better ones: 300 pairs
 	@cmake --build $(BUILD) --target bench-better
+
+bench-unlike: all ## auto beside all planners on every part of 60 unlike machines
+	@cmake --build $(BUILD) --target bench-unlike
 
 bench-accuracy: all ## digits learned under data parallelism and PipeDream: epochs to a target
 	@bench/accuracy.sh $(BUILD)/hypar

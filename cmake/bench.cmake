@@ -40,6 +40,7 @@ set(quick_hypar quick)
 hypar_bench(bench-grid sh bench/grid.sh ${PROJECT_BINARY_DIR})
 add_dependencies(bench-grid bench_grid)
 hypar_bench(bench-better bench_better 300)
+hypar_bench(bench-unlike bench_unlike 60)
 
 add_custom_target(bench-summary COMMAND awk -f bench/summary.awk `ls -tr ${figures}/*.csv` # as they were written
                   COMMAND cat ${figures}.failed && test ! -s ${figures}.failed
@@ -74,7 +75,7 @@ set(runs)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   string(REPLACE bench_ "" name ${name})
-  if(NOT name IN_LIST papers AND NOT name MATCHES "^(grid|better)$")
+  if(NOT name IN_LIST papers AND NOT name MATCHES "^(grid|better|unlike)$")
     hypar_bench(run_${name} bench_${name})
     list(APPEND runs run_${name})
   endif()

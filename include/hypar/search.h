@@ -248,8 +248,10 @@ struct hypar_search_info {
     const char *planner;  /* that made the plan; for auto, the winner */
     const char *made_for; /* auto: for what it was made, if not for the whole machine as it is:
                              "the first 16 of 32 devices", "links half as fast"; else NULL */
-    const char *target;   /* a framework that can run it, as asked: "torch"; NULL: not asked */
-    double seconds;       /* auto: including simulation */
+    const char *idle;   /* why it leaves devices out that differ from the others: "node 14 would
+                           slow the step by 19 %"; NULL: it was made for all */
+    const char *target; /* a framework that can run it, as asked: "torch"; NULL: not asked */
+    double seconds;     /* auto: including simulation */
     double processor_s; /* of all threads of the process; includes searches at the same time */
     int64_t evaluated;  /* candidates examined; -1: an own planner that reports nothing */
     bool chooses;       /* it had choices; dp, mp and owt have hardly any */

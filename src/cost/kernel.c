@@ -15,9 +15,21 @@ bool hp_has_kernels(const struct hypar_device *device)
                   offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
 }
 
+struct kernel_place hp_kernel_place(const struct hypar_device *device,
+                                    enum hypar_precision precision,
+                                    const struct hypar_framework *framework)
+{
+    return (struct kernel_place){ .device = device,
+                                  .precision = precision,
+                                  .kernels = framework->kernels,
+                                  .attention = framework->attention,
+                                  .launches = framework->launches,
+                                  .fp32_loss = framework->loss == HYPAR_WIDTH_FP32 };
+}
+
 bool hp_runs_kernels(const struct kernel_place *at)
 {
-    return at->framework != HYPAR_KERNELS_NONE && !at->profile && hp_has_kernels(at->device);
+    return at->kernels != HYPAR_KERNELS_NONE && !at->profile && hp_has_kernels(at->device);
 }
 
 /* Products ------------------------------------------------------------------------------ */
@@ -92,7 +104,7 @@ static double alignment(const struct nest *nest, int pass, const struct range ra
                         const struct kernel_place *at)
 {
     double slower = at->device->kernels.unaligned_efficiency;
-    bool padded = at->framework != HYPAR_KERNELS_EAGER && !has_windows(nest);
+    bool padded = at->kernels != HYPAR_KERNELS_EAGER && !has_windows(nest);
     if (!(slower > 0) || padded || !has_matrix_units(at->device, at->precision))
         return 1;
     int bytes = row_alignment(nest, pass, range, at->precision);
@@ -253,7 +265,7 @@ static double column_share(const struct nest *nest, const struct pass *p,
  * differences) and read them again: two kernels, though neither needs the terms in memory. */
 static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 {
-    return at->framework == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
+    return at->kernels == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
 /* The precision in which the operands of a pass lie in memory. */
@@ -407,7 +419,7 @@ static bool joins(const struct kernel_walk *walk, const struct kernel_role *role
         return false;
     if (tie == TIE_OP && role->has_statistics)
         return true;
-    return walk->framework != HYPAR_KERNELS_EAGER && before->class != KERNEL_PRODUCT &&
+    return walk->kernels != HYPAR_KERNELS_EAGER && before->class != KERNEL_PRODUCT &&
            role->class != KERNEL_PRODUCT;
 }
 
@@ -426,7 +438,7 @@ enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_ro
 static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    bool compiled = at->framework != HYPAR_KERNELS_EAGER;
+    bool compiled = at->kernels != HYPAR_KERNELS_EAGER;
     const double figure[] = {
         [KERNEL_STREAM] = k->stream_efficiency,
         [KERNEL_PRODUCT] = k->product_efficiency,
@@ -442,7 +454,7 @@ static double class_efficiency(const struct kernel_place *at, enum kernel_class 
 static double column_efficiency(const struct kernel_place *at, double column_share)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    bool compiled = at->framework != HYPAR_KERNELS_EAGER;
+    bool compiled = at->kernels != HYPAR_KERNELS_EAGER;
     if (compiled && k->compiled_column_efficiency > 0)
         return k->compiled_column_efficiency;
     return k->column_efficiency > 0
@@ -527,7 +539,7 @@ double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 double hp_launch_s(const struct kernel_place *at)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
-    bool eager = at->launches == HYPAR_LAUNCHES_USUAL ? at->framework == HYPAR_KERNELS_EAGER
+    bool eager = at->launches == HYPAR_LAUNCHES_USUAL ? at->kernels == HYPAR_KERNELS_EAGER
                                                       : at->launches == HYPAR_LAUNCHES_EAGER;
     return eager ? k->eager_launch_s : k->compiled_launch_s;
 }
@@ -557,7 +569,7 @@ double hp_op_seconds(const struct nest *nest, uint32_t passes,
 {
     double bytes[MAX_OPERANDS], sum_s = 0;
     struct kernel kernel = { 0 };
-    struct kernel_walk walk = { .framework = at->framework };
+    struct kernel_walk walk = { .kernels = at->kernels };
     struct kernel_role role[MAX_PASSES];
     operand_set values = 0, grads = 0; /* touched by the kernel so far */
     if (!hp_runs_kernels(at))

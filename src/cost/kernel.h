@@ -46,16 +46,21 @@ enum kernel_class {
  * sums. */
 enum { HP_SUMMED_AT_ONCE = 2048 };
 
-/* Where passes run. */
+/* Where and how passes run; made by hp_kernel_place(). */
 struct kernel_place {
     const struct hypar_device *device;
     enum hypar_precision precision;
-    enum hypar_kernel_mode framework;
+    enum hypar_kernel_mode kernels;
     const struct hypar_profile *profile; /* may be NULL */
     enum hypar_attention attention;      /* the kernel of fused attention */
     enum hypar_launches launches;
     bool fp32_loss; /* losses read and write fp32, if `precision` is shorter */
 };
+
+/* As the framework runs passes on the device, without a profile. */
+struct kernel_place hp_kernel_place(const struct hypar_device *device,
+                                    enum hypar_precision precision,
+                                    const struct hypar_framework *framework);
 
 /* Are the figures of the device's kernels known? */
 bool hp_has_kernels(const struct hypar_device *device);
@@ -98,7 +103,7 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
 
 /* Walks through passes one after another and groups them into kernels. */
 struct kernel_walk {
-    enum hypar_kernel_mode framework;
+    enum hypar_kernel_mode kernels;
     const struct kernel_role *before; /* the last pass that was not free; NULL: none */
 };
 /* How a pass is related to the one before. */

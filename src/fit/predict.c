@@ -90,24 +90,27 @@ void hp_predictor_set(struct predictor *p, const double value[OPTION_COUNT])
     forget(p);
 }
 
+static struct kernel_place place_of(const struct predictor *p, const struct measured_row *row,
+                                    enum hypar_precision precision)
+{
+    const struct hypar_framework framework = { .kernels = row->framework };
+    return hp_kernel_place(&p->device, precision, &framework);
+}
+
 static double op_seconds(const struct predictor *p, const struct measured_row *row)
 {
     const struct nest *nest = row->op.op->nest;
     struct range range[MAX_AXES];
     for (int a = 0; a < nest->n_axes; a++)
         range[a] = (struct range){ 0, nest->axis[a].extent };
-    return hp_op_seconds(nest, row->op.passes, range, hp_present(row->op.op),
-                         &(struct kernel_place){ .device = &p->device,
-                                                 .precision = row->precision,
-                                                 .framework = row->framework });
+    struct kernel_place at = place_of(p, row, row->precision);
+    return hp_op_seconds(nest, row->op.passes, range, hp_present(row->op.op), &at);
 }
 
 /* As a kernel of its own; in a step one kernel updates many parameters. */
 static double update_seconds(const struct predictor *p, const struct measured_row *row)
 {
-    struct kernel_place at = { .device = &p->device,
-                               .precision = hp_master_precision(row->precision),
-                               .framework = row->framework };
+    struct kernel_place at = place_of(p, row, hp_master_precision(row->precision));
     struct work work =
         hp_update_work(row->elements, row->precision, row->precision, row->optimizer);
     return hp_runs_kernels(&at)

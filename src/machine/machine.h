@@ -248,6 +248,13 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
 enum hypar_status hp_machine_like(struct hypar_machine **out,
                                   const struct hypar_machine *machine, int rows, double links,
                                   struct hypar_error *err);
+/* subset.c: a machine with `n` of this one's devices: its device i is device[i] here. Devices
+ * of a node of a cluster follow each other; else any order. Such a node has its share of the
+ * cards (at least one), and nodes move up behind leaf switches. HYPAR_UNSUPPORTED for
+ * topologies other than clusters and listed links. */
+enum hypar_status hp_machine_subset(struct hypar_machine **out,
+                                    const struct hypar_machine *machine, const int *device,
+                                    int n, struct hypar_error *err);
 /* The same machine with figures multiplied by factor[option], in the parts whose device is
  * called `device` (NULL: in all). Of explicit links, all bandwidths. HYPAR_UNSUPPORTED for this
  * computer. */

@@ -3,8 +3,21 @@
  * have. */
 #include "plan/framework.h"
 
-/* What waits, by class. */
-#define WAITS(...) .waits = { __VA_ARGS__ }
+/* What like rows share. A row that differs in one of these members does not use the macro. */
+/* clang-format off */
+#define WAITS(...) .waits = { __VA_ARGS__ } /* by class of exchanges */
+/* PyTorch's divided parameters: gathered a layer ahead, in 16 bits. */
+#define PYTORCH_SHARDED \
+    .kernels = HYPAR_KERNELS_EAGER, .gathers = HYPAR_WIDTH_SHORT, .prefetch = 1, \
+    WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true)
+#define FP32_GRADIENTS .gradients = HYPAR_WIDTH_FP32, .sums = HYPAR_WIDTH_FP32
+#define MEGATRON \
+    .launches = HYPAR_LAUNCHES_EAGER, .keeps_masks = true, \
+    .memory.logits_fp32 = 1, .memory.flat_gradients = true
+/* Before FlashAttention. */
+#define MEGATRON_2021 \
+    MEGATRON, FP32_GRADIENTS, .attention = HYPAR_ATTENTION_UNFUSED, .attention_dropout = 0.1
+/* clang-format on */
 
 static const struct hypar_framework rows[] = {
     {
@@ -33,13 +46,9 @@ static const struct hypar_framework rows[] = {
             "most two at a time (limit_all_gathers); one reduce-scatter a layer beside the "
             "backward pass; parameters in 16 bits, gradients in fp32 (MixedPrecision with "
             "reduce_dtype fp32). DTensor waits for each exchange between parts of a layer.",
-        .kernels = HYPAR_KERNELS_EAGER,
+        PYTORCH_SHARDED,
+        FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
-        .gradients = HYPAR_WIDTH_FP32,
-        .gathers = HYPAR_WIDTH_SHORT,
-        .sums = HYPAR_WIDTH_FP32,
-        .prefetch = 1,
-        WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
     },
     {
         .name = "llm-foundry",
@@ -49,12 +58,9 @@ static const struct hypar_framework rows[] = {
                   "fsdp_config, mixed_precision PURE: gathers and sums in 16 bits); its "
                   "measured steps "
                   "grow with the sequence as FlashAttention 1 does.",
-        .kernels = HYPAR_KERNELS_EAGER,
+        PYTORCH_SHARDED,
         .attention = HYPAR_ATTENTION_FLASH1,
-        .gathers = HYPAR_WIDTH_SHORT,
         .sums = HYPAR_WIDTH_SHORT,
-        .prefetch = 1,
-        WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
     },
     {
         .name = "torchtitan",
@@ -65,14 +71,10 @@ static const struct hypar_framework rows[] = {
             "tensor parallelism off unless asked for (--as torchtitan,kernels=compiled); FSDP2 "
             "prefetches a layer in each half (pytorch/pytorch pull 128884); logits in fp32 "
             "before the loss.",
-        .kernels = HYPAR_KERNELS_EAGER,
+        PYTORCH_SHARDED,
+        FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
-        .gradients = HYPAR_WIDTH_FP32,
-        .gathers = HYPAR_WIDTH_SHORT,
-        .sums = HYPAR_WIDTH_FP32,
         .loss = HYPAR_WIDTH_FP32,
-        .prefetch = 1,
-        WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
     },
     {
         .name = "megatron-2021",
@@ -82,16 +84,10 @@ static const struct hypar_framework rows[] = {
             "a "
             "softmax with 10 % dropout, masks kept, gradients accumulated and summed in fp32 "
             "after the backward pass, stages exchange between passes.",
-        .launches = HYPAR_LAUNCHES_EAGER,
-        .attention = HYPAR_ATTENTION_UNFUSED,
-        .attention_dropout = 0.1,
-        .keeps_masks = true,
-        .gradients = HYPAR_WIDTH_FP32,
-        .sums = HYPAR_WIDTH_FP32,
+        MEGATRON_2021,
         WAITS([HYPAR_TRAFFIC_GRADIENTS] = true, [HYPAR_TRAFFIC_GATHERS] = true,
               [HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true,
               [HYPAR_TRAFFIC_STAGES] = true),
-        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "megatron-2022",
@@ -99,13 +95,7 @@ static const struct hypar_framework rows[] = {
         .source =
             "Korthikanti et al., MLSys 2023: as in 2021, but with sequence parallelism gathers "
             "run beside the gradients of weights, and stages exchange beside passes.",
-        .launches = HYPAR_LAUNCHES_EAGER,
-        .attention = HYPAR_ATTENTION_UNFUSED,
-        .attention_dropout = 0.1,
-        .keeps_masks = true,
-        .gradients = HYPAR_WIDTH_FP32,
-        .sums = HYPAR_WIDTH_FP32,
-        .memory = { .logits_fp32 = 1, .flat_gradients = true },
+        MEGATRON_2021,
     },
     {
         .name = "megatron",
@@ -119,16 +109,13 @@ static const struct hypar_framework rows[] = {
             "Transformer Engine takes the device's best attention. The host's time for a "
             "layer: "
             "Megatron-LM's own tests on A100s without a pipeline (golden values).",
-        .launches = HYPAR_LAUNCHES_EAGER,
+        MEGATRON,
+        FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FUSED,
-        .keeps_masks = true,
-        .gradients = HYPAR_WIDTH_FP32,
-        .sums = HYPAR_WIDTH_FP32,
         .loss = HYPAR_WIDTH_FP32,
         .layer_s = 2.4e-3,
         .bucket_bytes = 160e6,
         WAITS([HYPAR_TRAFFIC_TENSOR] = true),
-        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "nemo",
@@ -138,12 +125,10 @@ static const struct hypar_framework rows[] = {
             "and gathers layer by layer beside kernels, exchanges of tensor parallelism in "
             "pieces beside products (tp_comm_overlap, user buffers), gradients summed in bf16 "
             "(grad_reduce_in_fp32 off), cuDNN's attention.",
-        .launches = HYPAR_LAUNCHES_EAGER,
+        MEGATRON,
         .attention = HYPAR_ATTENTION_FLASH3,
-        .keeps_masks = true,
         .loss = HYPAR_WIDTH_FP32,
         .bucket_bytes = 256e6,
-        .memory = { .logits_fp32 = 1, .flat_gradients = true },
     },
     {
         .name = "deepspeed",
@@ -152,13 +137,10 @@ static const struct hypar_framework rows[] = {
             "DeepSpeed's configuration (deepspeed.ai/docs/config-json): reduce_bucket_size "
             "5e8 elements, in the parameters' precision; overlap_comm, as stage 3 has it; "
             "stage3_prefetch_bucket_size 5e7 elements, about a layer.",
-        .kernels = HYPAR_KERNELS_EAGER,
+        PYTORCH_SHARDED,
         .attention = HYPAR_ATTENTION_FLASH2,
-        .gathers = HYPAR_WIDTH_SHORT,
         .sums = HYPAR_WIDTH_SHORT,
         .bucket_bytes = 1e9,
-        .prefetch = 1,
-        WAITS([HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true),
     },
 };
 

@@ -231,28 +231,54 @@ struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
                                      const struct hypar_plan_settings *settings)
 {
-    return hp_plan_carry(plan, plan->machine, settings);
+    return hp_plan_carry(plan, plan->machine, NULL, settings);
+}
+
+/* The numbers of `n` devices on another machine, in `moved`. */
+static const int *move_devices(const int *device, int n, const int *to, int *moved)
+{
+    for (int i = 0; i < n && to; i++)
+        moved[i] = to[device[i]];
+    return to ? moved : device;
+}
+
+static void carry_stages(const struct hypar_plan *plan, const int *device, int *moved,
+                         struct hypar_plan *copy)
+{
+    for (int s = 0; s < plan->n_stages; s++) {
+        struct hypar_stage stage = plan->stages[s];
+        stage.device = move_devices(stage.device, stage.n_devices, device, moved);
+        hp_plan_add_stage(copy, &stage);
+    }
 }
 
 struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
-                                 const struct hypar_machine *machine,
+                                 const struct hypar_machine *machine, const int *device,
                                  const struct hypar_plan_settings *settings)
 {
+    struct arena scratch = { 0 };
     struct hypar_plan *copy = hp_plan_new(plan->graph, machine, settings);
-    for (int s = 0; s < plan->n_stages; s++)
-        hp_plan_add_stage(copy, &plan->stages[s]);
+    int most = plan->n_all_devices;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        most = plan->ops[op].n_devices > most ? plan->ops[op].n_devices : most;
+    int *moved = NEW(&scratch, int, most);
+    carry_stages(plan, device, moved, copy);
     hp_plan_set_schedule(copy, &plan->schedule);
-    copy->has_layout = plan->has_layout && copy->n_all_devices == plan->n_all_devices;
+    copy->has_layout =
+        plan->has_layout && !device && copy->n_all_devices == plan->n_all_devices;
     copy->layout = plan->layout;
     hp_plan_set_orders(copy, plan->order, plan->n_orders);
     copy->gather_ahead = plan->gather_ahead;
     for (int op = 0; op < plan->graph->n_ops; op++) {
-        hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
-        copy->ops[op].recompute |= plan->ops[op].recompute;
-        copy->ops[op].resend = plan->ops[op].resend;
-        copy->ops[op].shard = plan->ops[op].shard;
-        copy->ops[op].shard_over = plan->ops[op].shard_over;
+        const struct op_plan *from = &plan->ops[op];
+        hp_plan_set(copy, op, &from->split,
+                    move_devices(from->device, from->n_devices, device, moved));
+        copy->ops[op].recompute |= from->recompute;
+        copy->ops[op].resend = from->resend;
+        copy->ops[op].shard = from->shard;
+        copy->ops[op].shard_over = from->shard_over;
     }
+    hp_arena_free(&scratch);
     return copy;
 }
 

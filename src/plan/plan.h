@@ -102,9 +102,10 @@ struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
                                      const struct hypar_plan_settings *settings);
 
-/* ... on another machine, which has its devices under the same numbers. */
+/* ... on another machine, whose device[i] is device i of the plan's; NULL: all devices have the
+ * same numbers there. */
 struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
-                                 const struct hypar_machine *machine,
+                                 const struct hypar_machine *machine, const int *device,
                                  const struct hypar_plan_settings *settings);
 
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */

@@ -68,7 +68,7 @@ static struct hypar_plan *best_plan(const struct runs *r, const struct problem *
         known = r->best->plan;
     if (!known || !is_within(known, hypar_machine_device_count(there->machine)))
         return NULL;
-    struct hypar_plan *plan = hp_plan_carry(known, there->machine, &there->settings);
+    struct hypar_plan *plan = hp_plan_carry(known, there->machine, NULL, &there->settings);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         plan->ops[op].shard = HYPAR_SHARD_NONE;
         plan->ops[op].shard_over = 0;

@@ -97,6 +97,7 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
     int rest = 0;
     *with = *mine.options;
     mine.options = with;
+    mine.whole = true;
     if (!(with->budget_s > 0))
         return mine;
     for (int i = 0, from = 0; hp_planner_at(i); i++) {
@@ -336,13 +337,16 @@ static int best_of(const struct tried *t)
 /* Try plans for similar machines: one that is faster here becomes the best. */
 static void try_nearby(struct tried *t, int *best)
 {
-    if (*best < 0 || !fits(t, *best) || !t->simulated || is_enough(t))
+    bool has = *best >= 0 && fits(t, *best);
+    if (is_enough(t))
         return;
-    struct nearby_start start = { t->found, t->n, merit(t, *best) };
+    struct nearby_start start = { t->found, t->n, has ? merit(t, *best) : INFINITY,
+                                  has && t->simulated };
     struct hypar_found *found =
         hp_plan_nearby(t->self, t->problem, t->given, &start, &t->verdict[t->n], &t->rows);
     if (!found)
         return;
+    t->simulated &= t->verdict[t->n].by == BY_SIMULATION;
     t->found[t->n] = found;
     *best = t->n++;
 }
@@ -462,6 +466,20 @@ static int safest(const struct tried *t, int best)
                             t->found[best]->info.planner, 100 * t->verdict[chosen].memory.part,
                             100 * t->verdict[best].memory.part);
     return chosen;
+}
+
+/* Say why the best plan leaves nodes idle that differ from the others. */
+static void explain_idle(struct tried *t, int best)
+{
+    struct hypar_found *found = t->found[best];
+    double all_s = INFINITY;
+    if (t->problem->whole || t->problem->options->objective != HYPAR_TIME || !fits(t, best))
+        return;
+    for (int i = 0; i < t->n; i++)
+        if (fits(t, i) && hp_uses_all_units(t->problem, t->found[i]->plan))
+            all_s = fmin(all_s, t->verdict[i].step_s);
+    found->info.idle =
+        hp_idle_reason(&found->arena, t->problem, found->plan, t->verdict[best].step_s, all_s);
 }
 
 /* There is no plan: report the memory that is needed, and the memory that there is. */
@@ -599,6 +617,8 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
     ask_lessers(&t, best_of_others, &best);
     best = show_or_drop(&t, safest(&t, best));
+    if (best >= 0)
+        explain_idle(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
     drop_others(&t, best);

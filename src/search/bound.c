@@ -44,9 +44,7 @@ static void find_kinds(struct bounding *b)
         while (k < b->n_kinds && b->kind[k].at.device != device)
             k++;
         if (k == b->n_kinds) {
-            struct kind kind = { .at = { device, b->problem->settings.precision,
-                                         hp_framework(b->problem), NULL,
-                                         HYPAR_ATTENTION_FUSED } };
+            struct kind kind = { .at = hp_problem_place(b->problem, d) };
             kind.kernels = hp_runs_kernels(&kind.at);
             kind.weight = hp_dense_op_per_s(kind.at.device, kind.at.precision);
             b->kind = GROW(&b->arena, struct kind, b->kind, b->n_kinds, &capacity);
@@ -137,8 +135,8 @@ static void touch_operands(struct bounding *b, const struct op *op, int pass)
     double bytes[MAX_OPERANDS];
     struct kernel_pass at_best = { .bytes = bytes };
     struct kernel_place at = b->kind[0].at;
-    bool compiled = at.framework != HYPAR_KERNELS_EAGER;
-    at.framework = HYPAR_KERNELS_COMPILED; /* the framework that touches the fewest bytes */
+    bool compiled = at.kernels != HYPAR_KERNELS_EAGER;
+    at.kernels = HYPAR_KERNELS_COMPILED; /* the framework that touches the fewest bytes */
     hp_least_kernel_pass(op->nest, pass, &at, &at_best);
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (values >> o & 1 && !(compiled && hp_is_passed_on(b->graph, op->tensor[o])))

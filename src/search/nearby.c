@@ -1,6 +1,7 @@
 /* Finds plans for similar machines and simulates them on the given machine. */
 #include "search/nearby.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "base/stop.h"
@@ -15,22 +16,54 @@ struct hunt {
     const struct planner *self;
     const struct problem *problem;
     unsigned given;
+    bool alone; /* no planner but `self` is run; else those that it may try */
     struct arena scratch;
     struct table seen; /* hashes of plans */
     struct hypar_found *best;
     struct verdict verdict; /* of the best plan; before there is one, of the step to beat */
     int rows;               /* rows of the best plan */
+    int all_rows;           /* of the machine */
 };
+
+enum which { ALL, ASK_LINKS, UNLIKE };
+
+bool hp_may_look_nearby(const struct problem *problem)
+{
+    int64_t n = hypar_machine_device_count(problem->machine);
+    return n * problem->graph->n_ops <= 2 * HP_MOMENT_PARTS;
+}
+
+static struct problem problem_on(const struct problem *problem,
+                                 const struct hypar_machine *machine)
+{
+    struct problem there = *problem;
+    there.machine = machine;
+    there.settings.machine_word = NULL;
+    there.whole = true;
+    there.n_levels = hypar_machine_levels(machine, there.level);
+    return there;
+}
 
 bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links)
 {
     if (hp_machine_like(&out->machine, problem->machine, rows, links, NULL) != HYPAR_OK)
         return false;
     out->links = links;
-    out->problem = *problem;
-    out->problem.machine = out->machine;
-    out->problem.settings.machine_word = NULL;
-    out->problem.n_levels = hypar_machine_levels(out->machine, out->problem.level);
+    out->subset = NULL;
+    out->problem = problem_on(problem, out->machine);
+    return true;
+}
+
+bool hp_nearby_subset(struct nearby *out, const struct problem *problem,
+                      const struct subset *subset, double beat_s)
+{
+    if (hp_machine_subset(&out->machine, problem->machine, subset->device, subset->n, NULL) !=
+        HYPAR_OK)
+        return false;
+    out->links = 1;
+    out->subset = subset;
+    out->problem = problem_on(problem, out->machine);
+    out->problem.beat_s = beat_s < INFINITY ? beat_s : 0;
     return true;
 }
 
@@ -45,6 +78,9 @@ static const char *machine_text(struct arena *arena, const struct problem *probl
 {
     int all = hypar_machine_device_count(problem->machine);
     int n = hypar_machine_device_count(nearby->machine);
+    if (nearby->subset)
+        return hp_arena_printf(arena, "%d of %d devices, without %s", n, all,
+                               nearby->subset->without);
     const char *devices =
         n == all ? "" : hp_arena_printf(arena, "the first %d of %d devices", n, all);
     if (nearby->links == 1)
@@ -58,7 +94,9 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
                               struct hypar_found *found)
 {
     struct hypar_plan *there = found->plan;
-    found->plan = hp_plan_carry(there, problem->machine, &problem->settings);
+    found->plan =
+        hp_plan_carry(there, problem->machine, nearby->subset ? nearby->subset->device : NULL,
+                      &problem->settings);
     hypar_plan_free(there);
     found->has_view = found->has_pipeline = found->has_simulated = false;
     found->layerwise = NULL;
@@ -67,10 +105,10 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     found->info.lower_bound_s = found->info.lower_bound_elements = 0;
     found->info.not_simulated = NULL;
     found->info.part = (struct hypar_part){ 0 };
-    if (hp_is_large(found->plan) || hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
+    if (hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
         hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };
-    return hp_simulated_verdict(problem, found);
+    return hp_verdict(problem, found);
 }
 
 /* Was this plan evaluated before? */
@@ -103,13 +141,20 @@ static void try_planner(struct hunt *h, const struct planner *planner,
     hypar_found_free(found);
 }
 
-/* Run all planners, or only those whose choice depends on the links' bandwidth. */
-static void try_planners(struct hunt *h, const struct nearby *there, int rows, bool all)
+static bool is_one_of(const struct hunt *h, const struct planner *planner, enum which which)
+{
+    if (h->alone)
+        return planner == h->self;
+    return planner != h->self->random_search && hp_may_try(h->self, planner, h->given) &&
+           (which == ALL || (which == ASK_LINKS ? planner->asks_links : planner->knows_unlike));
+}
+
+/* Run all planners, those whose choice depends on the links' bandwidth, or those for unlike
+ * devices. */
+static void try_planners(struct hunt *h, const struct nearby *there, int rows, enum which which)
 {
     for (int i = 0; hp_planner_at(i); i++)
-        if (hp_planner_at(i) != h->self->random_search &&
-            hp_may_try(h->self, hp_planner_at(i), h->given) &&
-            (all || hp_planner_at(i)->asks_links))
+        if (is_one_of(h, hp_planner_at(i), which))
             try_planner(h, hp_planner_at(i), there, rows);
 }
 
@@ -120,7 +165,7 @@ static void try_links(struct hunt *h, int rows)
         struct nearby n;
         if (!hp_nearby_begin(&n, h->problem, rows, factor[i]))
             return;
-        try_planners(h, &n, rows, false);
+        try_planners(h, &n, rows, ASK_LINKS);
         hp_nearby_end(&n);
     }
 }
@@ -135,11 +180,61 @@ static bool try_rows(struct hunt *h, int rows)
         return false;
     bool may_be = hp_step_bound(&n.problem).step_s < before_s;
     if (may_be)
-        try_planners(h, &n, rows, true);
+        try_planners(h, &n, rows, ALL);
     hp_nearby_end(&n);
     if (h->verdict.step_s < before_s)
         try_links(h, rows);
     return may_be;
+}
+
+/* Try plans for subsets of unlike devices, of large plans for few: all planners or, where plans
+ * are large, those that know unlike devices. */
+static void try_subsets(struct hunt *h, bool all)
+{
+    struct subsets s = { 0 };
+    int tried = 0, most = hp_may_look_nearby(h->problem) ? INT_MAX : HP_FEW_ALIKE;
+    if (!h->problem->whole)
+        s = hp_subsets(&h->scratch, h->problem);
+    for (int i = 0; i < s.n; i++) {
+        struct nearby n;
+        double before_s = h->verdict.step_s;
+        if (!(s.subset[i].least_s < before_s) || hp_stopped(h->problem->options->stop))
+            return;
+        if (tried++ == most)
+            return;
+        if (!hp_nearby_subset(&n, h->problem, &s.subset[i], before_s))
+            continue;
+        try_planners(h, &n, h->all_rows, all ? ALL : UNLIKE);
+        hp_nearby_end(&n);
+    }
+}
+
+bool hp_plan_on_subsets(const struct planner *self, const struct problem *problem,
+                        double whole_s, struct hypar_found *found)
+{
+    struct hunt h = { .self = self,
+                      .problem = problem,
+                      .alone = true,
+                      .verdict = { .step_s = whole_s },
+                      .all_rows = hp_machine_rows(problem->machine) };
+    if (problem->options->objective == HYPAR_TIME)
+        try_subsets(&h, true);
+    hp_arena_free(&h.scratch);
+    if (!h.best)
+        return false;
+    hypar_plan_free(found->plan);
+    found->plan = h.best->plan;
+    found->prediction = h.best->prediction;
+    found->info.made_for = hp_arena_strdup(&found->arena, h.best->info.made_for);
+    found->info.idle =
+        hp_idle_reason(&found->arena, problem, found->plan, h.verdict.step_s, whole_s);
+    found->info.part = h.best->info.part;
+    found->info.evaluated += h.best->info.evaluated;
+    found->info.chooses = true;
+    found->info.exact = false;
+    h.best->plan = NULL;
+    hypar_found_free(h.best);
+    return true;
 }
 
 struct hypar_found *hp_plan_nearby(const struct planner *self, const struct problem *problem,
@@ -147,18 +242,20 @@ struct hypar_found *hp_plan_nearby(const struct planner *self, const struct prob
                                    struct verdict *verdict, int *rows)
 {
     struct hunt h = { self, problem, given, .verdict = { .step_s = start->best_s } };
-    int all = hp_machine_rows(problem->machine), n = all;
-    int64_t parts =
-        (int64_t)problem->graph->n_ops * hypar_machine_device_count(problem->machine);
+    int all = h.all_rows = hp_machine_rows(problem->machine), n = all;
+    bool small = hp_may_look_nearby(problem) && start->simulated;
     *rows = all;
-    if (parts > 2 * HP_MOMENT_PARTS || problem->options->objective != HYPAR_TIME)
+    if (problem->options->objective != HYPAR_TIME)
         return NULL;
     for (int i = 0; i < start->n; i++)
         is_known(&h, start->found[i]->plan);
-    try_links(&h, all);
-    do
-        n = hp_machine_fewer_rows(problem->machine, n);
-    while (n > 0 && try_rows(&h, n));
+    if (small && start->best_s < INFINITY) {
+        try_links(&h, all);
+        do
+            n = hp_machine_fewer_rows(problem->machine, n);
+        while (n > 0 && try_rows(&h, n));
+    }
+    try_subsets(&h, small);
     hp_arena_free(&h.scratch);
     if (h.best) {
         *verdict = h.verdict;

@@ -4,34 +4,46 @@
  * overlap with computation, or wait for each other. The planner's choice for fewer nodes, or
  * for links two or four times as fast or as slow, may be faster here than its choice for this
  * machine. Such plans are made, moved to this machine and simulated. So auto's plan does not
- * become slower when nodes are added or links become faster. */
+ * become slower when nodes are added or links become faster. Where devices differ, plans are
+ * also made for subsets of them (subsets.h). */
 #ifndef SEARCH_NEARBY_H
 #define SEARCH_NEARBY_H
 
 #include "search/evaluate/judge.h"
+#include "search/subsets.h"
 
 /* The same problem on another machine. */
 struct nearby {
     struct hypar_machine *machine;
     struct problem problem;
     double links;
+    const struct subset *subset; /* its devices; NULL: the first ones */
 };
+
+/* Do plans take little time, so that many machines may be looked at? */
+bool hp_may_look_nearby(const struct problem *problem);
 
 /* Make the problem on the first `rows` of the machine's rows (machine.h), with links `links`
  * times as fast. Returns false if there is no such machine. */
 bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links);
 void hp_nearby_end(struct nearby *nearby);
 
+/* Make the problem on a subset of the devices. A plan on them has to take less than `beat_s`.
+ */
+bool hp_nearby_subset(struct nearby *out, const struct problem *problem,
+                      const struct subset *subset, double beat_s);
+
 /* Move a plan from a similar machine to the problem's own machine and simulate it there; the
  * simulated step becomes its prediction. The plan may not fit. */
 struct verdict hp_carry_found(const struct problem *problem, const struct nearby *nearby,
                               struct hypar_found *found);
 
-/* Plans that are already known, and the step to beat. */
+/* Plans that are already known, and the step to beat; INFINITY: none fits. */
 struct nearby_start {
     struct hypar_found *const *found;
     int n;
     double best_s;
+    bool simulated; /* as a whole, all of them */
 };
 
 /* The fastest such plan that fits; NULL: none is faster. Uses the planners that `self` may try
@@ -39,6 +51,12 @@ struct nearby_start {
 struct hypar_found *hp_plan_nearby(const struct planner *self, const struct problem *problem,
                                    unsigned given, const struct nearby_start *start,
                                    struct verdict *verdict, int *rows);
+
+/* Run planner `self` on subsets of unlike devices, if the problem is not `whole`. A plan that
+ * takes less than whole_s, the step of its plan of all devices (INFINITY: there is none),
+ * replaces that in *found. False: there is no such plan. */
+bool hp_plan_on_subsets(const struct planner *self, const struct problem *problem,
+                        double whole_s, struct hypar_found *found);
 
 /* The start of a random search. */
 struct random_start {

@@ -133,6 +133,7 @@ enum hypar_status hypar_planner_register(const struct hypar_planner *row,
         .plan = plan_own,
         .not_in_auto = !row->in_auto,
         .asks_links = row->in_auto,
+        .knows_unlike = row->in_auto,
         .takes = takes,
         .own = row,
     };

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "cost/kernel.h"
 #include "plan/plan.h"
 #include "search/levels/partition.h"
 #include "search/options.h"
@@ -27,7 +28,9 @@ struct problem {
     struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
-    bool lesser; /* auto runs itself for a smaller machine: it does not do so again */
+    bool lesser;   /* auto runs itself for a smaller machine: it does not do so again */
+    bool whole;    /* the caller tries subsets of the devices (subsets.h): planners need not */
+    double beat_s; /* no plan that is as slow is wanted; 0: any is */
     struct layered *layered; /* the graph as weighted layers */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
@@ -41,11 +44,12 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
 /* The settings of plans that follow from the options of a search. */
 struct hypar_plan_settings hp_settings(const struct hypar_search_options *options);
 
-/* How passes of simulated steps become kernels. */
-static inline enum hypar_kernel_mode hp_framework(const struct problem *problem)
+/* How device `device` runs passes of the plan's steps. */
+static inline struct kernel_place hp_problem_place(const struct problem *problem, int device)
 {
-    const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->framework.kernels : HYPAR_KERNELS_COMPILED;
+    return hp_kernel_place(hypar_machine_device(problem->machine, device),
+                           problem->settings.precision,
+                           &problem->settings.simulation.framework);
 }
 
 /* A plan and its figures; lives in its own arena. */
@@ -95,6 +99,8 @@ struct planner {
     unsigned takes;
     bool seeds;                      /* a random search starts from its plan */
     bool asks_links;                 /* its choice depends on the links' bandwidth */
+    bool knows_unlike;               /* it gives unlike devices unlike shares or stages, or is
+                                      * tried on any subset of them all the same */
     bool shards;                     /* it shards parameters itself, as the options ask */
     const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };

@@ -63,13 +63,7 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
     double operations = step_operations(problem->graph, &macs);
     bool kernels = knows_kernels(problem->machine);
     for (int d = 0; d < n; d++) {
-        struct kernel_place at = { hypar_machine_device(problem->machine, d),
-                                   problem->options->precision,
-                                   hp_framework(problem),
-                                   NULL,
-                                   HYPAR_ATTENTION_FUSED,
-                                   HYPAR_LAUNCHES_USUAL,
-                                   false };
+        struct kernel_place at = hp_problem_place(problem, d);
         if (d > 0 && at.device == hypar_machine_device(problem->machine, d - 1)) {
             speed[d] = speed[d - 1];
             continue;
@@ -245,7 +239,7 @@ static void add_operations(struct arena *arena, const struct hypar_plan *plan, i
 
 /* Add the kernel times of each part of `op`. A part equal to the part before takes the same
  * time. */
-static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_kernel_mode framework,
+static void add_kernels(const struct problem *problem, const struct hypar_plan *plan, int op,
                         double *seconds)
 {
     const struct op *what = &plan->graph->ops[op];
@@ -256,13 +250,7 @@ static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_kernel
     const struct hypar_device *device_before = NULL;
     double part_s = 0;
     for (int i = 0; i < placed->n_devices; i++) {
-        struct kernel_place at = { hypar_machine_device(plan->machine, placed->device[i]),
-                                   plan->precision,
-                                   framework,
-                                   NULL,
-                                   HYPAR_ATTENTION_FUSED,
-                                   HYPAR_LAUNCHES_USUAL,
-                                   false };
+        struct kernel_place at = hp_problem_place(problem, placed->device[i]);
         if (!hp_part_ranges(what->nest, &placed->split, i % placed->n_parts, range))
             continue;
         if (at.device != device_before ||
@@ -281,12 +269,11 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(problem->machine);
     bool kernels = knows_kernels(problem->machine);
-    enum hypar_kernel_mode framework = hp_framework(problem);
     double *seconds = NEW(&scratch, double, n), most = 0;
     const double *op_per_s = hp_device_speeds(&scratch, problem, n);
     for (int op = 0; op < problem->graph->n_ops; op++)
         if (kernels)
-            add_kernels(plan, op, framework, seconds);
+            add_kernels(problem, plan, op, seconds);
         else
             add_operations(&scratch, plan, op, op_per_s, seconds);
     for (int d = 0; d < n; d++)

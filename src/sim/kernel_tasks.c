@@ -118,7 +118,7 @@ struct group_walk {
 static struct group_walk walk_of(const struct timing *s)
 {
     return (
-        struct group_walk){ .kernels = { .framework = s->costs->settings.framework.kernels } };
+        struct group_walk){ .kernels = { .kernels = s->costs->settings.framework.kernels } };
 }
 
 static enum kernel_step next_pass(const struct timing *s, struct group_walk *walk, int i)
@@ -187,7 +187,7 @@ static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
             continue;
-        struct kernel_place at = hp_kernel_place(s->costs, l->device[part]);
+        struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
         struct kernel *kernel = &run->kernel[l->rank[part]];
         add_kernel(run, l->rank[part], kernel, &at);
         *kernel = (struct kernel){ 0 };
@@ -208,7 +208,7 @@ static void add_to_errors(struct timing *s, const struct op_pass *what,
     for (int part = 0; added && part < l->n_parts; part++) {
         if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
             continue;
-        struct kernel_place at = hp_kernel_place(s->costs, l->device[part]);
+        struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
         struct kernel sum = { 0 };
         hp_kernel_add(&sum, &(struct kernel_pass){ .bytes = of[part]->bytes }, KERNEL_STREAM,
                       added, 0);
@@ -390,7 +390,7 @@ double hp_count_kernels(struct timing *s, double *launch_s)
         }
     double *host_s = host_seconds(s, &scratch);
     for (int d = 0; d < s->costs->n_devices; d++) {
-        struct kernel_place at = hp_kernel_place(s->costs, d);
+        struct kernel_place at = hp_costs_place(s->costs, d);
         double all_s = count[d] * hp_launch_s(&at) + host_s[d];
         if (all_s > *launch_s || (all_s == *launch_s && count[d] > most)) {
             *launch_s = all_s;

@@ -25,7 +25,7 @@ void hp_op_times(const struct hypar_sim *sim, int device, struct op_times *out)
     const struct lowering *s = sim->timing->lowering;
     struct arena arena = { 0 };
     struct halves *half = halves_of(&s->training, s->graph->n_ops, &arena);
-    struct kernel_place at = hp_kernel_place(sim->timing->costs, device);
+    struct kernel_place at = hp_costs_place(sim->timing->costs, device);
     for (int op = 0; op < s->graph->n_ops; op++) {
         out[op] = (struct op_times){ .parts = 0 };
         operand_set present = hp_present(&s->graph->ops[op]);

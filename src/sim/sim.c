@@ -114,7 +114,7 @@ static void count_opaque(struct hypar_sim *sim)
             for (int part = 0; part < l->n_parts; part++) {
                 if (l->empty[part])
                     continue;
-                struct kernel_place at = hp_kernel_place(sim->timing->costs, l->device[part]);
+                struct kernel_place at = hp_costs_place(sim->timing->costs, l->device[part]);
                 opaque_s += times * hp_op_seconds(l->nest, (uint32_t)1 << k->op_pass[i].pass,
                                                   l->range + part * l->nest->n_axes,
                                                   hp_present(op), &at);

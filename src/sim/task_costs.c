@@ -26,7 +26,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
     a->runs_kernels = NEW(&a->arena, bool, a->n_devices);
     a->slower = NEW(&a->arena, double, a->n_devices);
     for (int d = 0; d < a->n_devices; d++) {
-        struct kernel_place at = hp_kernel_place(a, d);
+        struct kernel_place at = hp_costs_place(a, d);
         a->slower[d] = d > 0 && at.device == hypar_machine_device(a->machine, d - 1)
                            ? a->slower[d - 1]
                            : hp_slowest_of(a->n_devices, at.device->kernels.jitter);
@@ -56,15 +56,12 @@ enum waiting_comms hp_waiting_comms(const struct task_costs *a, const struct exc
     return waits[param ? of : HYPAR_TRAFFIC_STAGES] ? WAITING_ALL : WAITING_NONE;
 }
 
-struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
+struct kernel_place hp_costs_place(const struct task_costs *a, int device)
 {
-    return (struct kernel_place){ .device = hypar_machine_device(a->machine, device),
-                                  .precision = a->precision,
-                                  .framework = a->settings.framework.kernels,
-                                  .profile = a->settings.profile,
-                                  .attention = a->settings.framework.attention,
-                                  .launches = a->settings.framework.launches,
-                                  .fp32_loss = a->settings.framework.loss == HYPAR_WIDTH_FP32 };
+    struct kernel_place at = hp_kernel_place(hypar_machine_device(a->machine, device),
+                                             a->precision, &a->settings.framework);
+    at.profile = a->settings.profile;
+    return at;
 }
 
 /* Does part `part` do the same as the part before, on an equal device? Most parts do. */
@@ -88,7 +85,7 @@ bool hp_energy_by_kernel(const struct task_costs *a, int device)
 static ticks time_part(struct task_costs *a, int op, int pass, const struct op_parts *l,
                        int part)
 {
-    struct kernel_place at = hp_kernel_place(a, l->device[part]);
+    struct kernel_place at = hp_costs_place(a, l->device[part]);
     if (!a->runs_kernels[l->device[part]])
         return hp_busy_ticks(a, l->device[part],
                              hp_pass_seconds(l->nest, pass, l->range + part * l->nest->n_axes,
@@ -122,7 +119,7 @@ static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a,
             of[part] = of[part - 1];
             continue;
         }
-        struct kernel_place at = hp_kernel_place(a, l->device[part]);
+        struct kernel_place at = hp_costs_place(a, l->device[part]);
         struct kernel_pass *made = NEW(&a->arena, struct kernel_pass, 1);
         made->bytes = NEW(&a->arena, double, l->nest->n_operands);
         hp_kernel_pass(l->nest, pass, l->range + part * l->nest->n_axes, &at, made);
@@ -158,7 +155,7 @@ const ticks *hp_pass_times(struct task_costs *a, int op, int pass, const struct 
 
 static ticks stream_time(const struct task_costs *a, int device, const struct work *work)
 {
-    struct kernel_place at = hp_kernel_place(a, device);
+    struct kernel_place at = hp_costs_place(a, device);
     at.precision = hp_master_precision(a->precision);
     return hp_busy_ticks(a, device, hp_stream_seconds(work, &at));
 }

@@ -134,7 +134,7 @@ ticks hp_update_time(const struct task_costs *costs, int device, double elements
 ticks hp_squares_time(const struct task_costs *costs, int device, double elements);
 
 /* Where the passes of a device are run. */
-struct kernel_place hp_kernel_place(const struct task_costs *costs, int device);
+struct kernel_place hp_costs_place(const struct task_costs *costs, int device);
 
 /* Is the energy of a device that of its kernels, which the power limit bounds, rather than that
  * of each pass by itself? */

@@ -98,20 +98,12 @@ static void nothing_measured_is_the_roofline(void **state)
         hp_whole_ranges(nest, range);
         for (int p = 0; p < nest->n_passes; p++)
             sum_s += hp_pass_seconds(nest, p, range, all_operands, &plain, HYPAR_FP32, NULL);
-        struct kernel_place none = { &device,
-                                     HYPAR_FP32,
-                                     HYPAR_KERNELS_NONE,
-                                     NULL,
-                                     HYPAR_ATTENTION_FUSED,
-                                     HYPAR_LAUNCHES_USUAL,
-                                     false };
-        struct kernel_place unknown = { &plain,
-                                        HYPAR_FP32,
-                                        HYPAR_KERNELS_EAGER,
-                                        NULL,
-                                        HYPAR_ATTENTION_FUSED,
-                                        HYPAR_LAUNCHES_USUAL,
-                                        false };
+        struct kernel_place none = { .device = &device,
+                                     .precision = HYPAR_FP32,
+                                     .kernels = HYPAR_KERNELS_NONE };
+        struct kernel_place unknown = { .device = &plain,
+                                        .precision = HYPAR_FP32,
+                                        .kernels = HYPAR_KERNELS_EAGER };
         uint32_t passes = all_passes(nest);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &none), sum_s);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &unknown), sum_s);
@@ -131,19 +123,15 @@ static void products_run_at_the_rate_of_their_shape(void **state)
     struct kernel_pass pass = { .bytes = bytes };
     double share = 0.8 / (1 + 10. / 9 + 3 * (1. / 6 + 1. / 7));
     hp_whole_ranges(last_nest(graph), range);
-    struct kernel_place at = { &device,
-                               HYPAR_FP32,
-                               HYPAR_KERNELS_EAGER,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = { .device = &device,
+                               .precision = HYPAR_FP32,
+                               .kernels = HYPAR_KERNELS_EAGER };
     hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
     assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (2e12 * share));
     at.precision = HYPAR_BF16;
     hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
     assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (8e12 * 0.25 * share));
-    at.framework = HYPAR_KERNELS_COMPILED; /* padded */
+    at.kernels = HYPAR_KERNELS_COMPILED; /* padded */
     hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
     assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (8e12 * share));
     hypar_graph_free(graph);
@@ -159,13 +147,9 @@ static void a_kernel_touches_a_tensor_once(void **state)
     struct range range[MAX_AXES];
     hp_whole_ranges(last_nest(graph), range);
     for (int f = 0; f < 2; f++) {
-        struct kernel_place at = { &device,
-                                   HYPAR_FP32,
-                                   (enum hypar_kernel_mode)f,
-                                   NULL,
-                                   HYPAR_ATTENTION_FUSED,
-                                   HYPAR_LAUNCHES_USUAL,
-                                   false };
+        struct kernel_place at = { .device = &device,
+                                   .precision = HYPAR_FP32,
+                                   .kernels = (enum hypar_kernel_mode)f };
         assert_close(hp_op_seconds(last_nest(graph), 3, range, all_operands, &at),
                      1e-6 + 4. * (2 * 84 + 2 * 12 + 2 * 7) / (1e9 * 0.25));
     }
@@ -179,13 +163,9 @@ static void columns_go_by_elements(void **state)
 {
     (void)state;
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device,
-                               HYPAR_FP32,
-                               HYPAR_KERNELS_EAGER,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = { .device = &device,
+                               .precision = HYPAR_FP32,
+                               .kernels = HYPAR_KERNELS_EAGER };
     struct range range[MAX_AXES];
     struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
     hp_whole_ranges(last_nest(graph), range);
@@ -211,13 +191,9 @@ static void vectors_have_a_rate(void **state)
         double operations[2];
     } cases[] = { { OP_GELU, { 8, 12 } }, { OP_DROPOUT, { 11, 3 } } };
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device,
-                               HYPAR_FP32,
-                               HYPAR_KERNELS_EAGER,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = { .device = &device,
+                               .precision = HYPAR_FP32,
+                               .kernels = HYPAR_KERNELS_EAGER };
     device.kernels.vector_op_per_s = 1e6;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph = graph_of(cases[i].kind, "n c");
@@ -245,10 +221,9 @@ static void losses_are_two_kernels(void **state)
     double bytes = 4. * (2 * (double)hp_box_elements(&box) + 1);
     for (int f = 0; f < 2; f++) {
         enum hypar_kernel_mode framework = f ? HYPAR_KERNELS_EAGER : HYPAR_KERNELS_COMPILED;
-        struct kernel_place at = {
-            &device, HYPAR_FP32, framework, NULL, HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL,
-            false
-        };
+        struct kernel_place at = { .device = &device,
+                                   .precision = HYPAR_FP32,
+                                   .kernels = framework };
         assert_close(hp_op_seconds(nest, 1, range, all_operands, &at),
                      (1 + f) * (1e-6 + bytes / (1e9 * 0.25)));
     }
@@ -299,13 +274,9 @@ static void causal_attention_computes_what_is_seen(void **state)
     struct hypar_device device = measured_device();
     device.kernels.attention_efficiency = 1;
     device.kernels.attention_keys = 192;
-    struct kernel_place at = { &device,
-                               HYPAR_FP64,
-                               HYPAR_KERNELS_EAGER,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = { .device = &device,
+                               .precision = HYPAR_FP64,
+                               .kernels = HYPAR_KERNELS_EAGER };
     int q = hp_nest_axis(nest, 'q'), s = hp_nest_axis(nest, 's');
     double bytes[MAX_OPERANDS];
     struct kernel_pass pass = { .bytes = bytes };
@@ -372,9 +343,10 @@ static void attention_has_a_rate_of_its_own(void **state)
         struct hypar_graph *graph =
             attention_of(cases[i].tokens, cases[i].width, cases[i].causal);
         const struct nest *nest = last_nest(graph);
-        struct kernel_place at = { &device, HYPAR_FP32,      HYPAR_KERNELS_EAGER,
-                                   NULL,    cases[i].kernel, HYPAR_LAUNCHES_USUAL,
-                                   false };
+        struct kernel_place at = { .device = &device,
+                                   .precision = HYPAR_FP32,
+                                   .kernels = HYPAR_KERNELS_EAGER,
+                                   .attention = cases[i].kernel };
         double bytes[MAX_OPERANDS], half_s[2] = { 0, 0 }, t = (double)cases[i].tokens,
                                     d = (double)cases[i].width;
         struct kernel_pass pass = { .bytes = bytes };
@@ -402,13 +374,9 @@ static void a_kernel_keeps_to_the_power_limit(void **state)
     struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
     const struct nest *nest = last_nest(graph);
     struct hypar_device device = measured_device();
-    struct kernel_place at = { &device,
-                               HYPAR_FP32,
-                               HYPAR_KERNELS_EAGER,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = { .device = &device,
+                               .precision = HYPAR_FP32,
+                               .kernels = HYPAR_KERNELS_EAGER };
     struct range range[MAX_AXES];
     hp_whole_ranges(nest, range);
     double free_s = hp_op_seconds(nest, 1, range, all_operands, &at);

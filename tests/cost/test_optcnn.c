@@ -13,6 +13,7 @@
 #include "cost/collective.h"
 #include "cost/papers/optcnn.h"
 #include "cost/papers/sync.h"
+#include "plan/framework.h"
 #include "plan/plan.h"
 #include "tests/random_graph.h"
 
@@ -347,7 +348,7 @@ static void layers(void **state)
                                       .graph = g,
                                       .topology = &w.topology,
                                       .sync = HYPAR_SYNC_SERVER,
-                                      .framework = HYPAR_KERNELS_NONE };
+                                      .framework = hp_framework_row("none") };
             for (int op = 0; op < g->n_ops; op++) {
                 const struct nest *nest = g->ops[op].nest;
                 struct placement p = random_placement(&w, nest, &random, false);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "search/bound.h"
+#include "sim/timing.h"
 #include "tests/length.h"
 #include "tests/random_plan.h"
 #include "tests/simulated.h"
@@ -22,7 +23,8 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
     struct problem problem = { .graph = plan->graph,
                                .machine = plan->machine,
                                .options = &options,
-                               .settings = { .precision = plan->precision,
+                               .settings = { .simulation = hp_simulation_of(how),
+                                             .precision = plan->precision,
                                              .optimizer = plan->optimizer,
                                              .fp32_gradients = plan->fp32_gradients } };
     return hp_step_bound(&problem);

@@ -110,8 +110,8 @@ static void splits_are_best(void **unused)
         bool usable = make_case(&c, seed);
         int size = hypar_machine_device_count(c.machine);
         if (usable)
-            submesh =
-                hp_submesh(&c.h.model, &(struct submesh_shape){ 0, size, c.graph->batch });
+            submesh = hp_submesh(
+                &c.h.model, &(struct submesh_shape){ .size = size, .samples = c.graph->batch });
         for (int v = 0; submesh && v < c.h.model.n_vars; v++)
             choices *= submesh->states[c.h.model.var[v].class].n;
         if (submesh && choices <= MOST_CHOICES) {
@@ -143,9 +143,9 @@ static void bounds_are_below(void **unused)
         struct case_of c;
         struct submesh *submesh = NULL;
         if (make_case(&c, seed))
-            submesh = hp_submesh(
-                &c.h.model, &(struct submesh_shape){ 0, hypar_machine_device_count(c.machine),
-                                                     c.graph->batch });
+            submesh = hp_submesh(&c.h.model, &(struct submesh_shape){
+                                                 .size = hypar_machine_device_count(c.machine),
+                                                 .samples = c.graph->batch });
         for (int t = 0; submesh && t < c.h.model.n_term_classes; t++) {
             const struct term_class *term = &c.h.model.term_class[t];
             int n_to = hp_states(&c.h.model, submesh, term->reader)->n;
@@ -303,7 +303,9 @@ static void try_stage(struct everything *e, const struct stage *place, int first
             continue;
         int slowest = slowest_device(h->problem->machine, place) - place->first;
         struct submesh_shape shape = { place->first + slowest / size * size, size,
-                                       (samples + replicas - 1) / replicas };
+                                       (samples + replicas - 1) / replicas, false };
+        if (place->step.shares)
+            shape = hp_stage_submesh(h, place, size);
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         if (list->n == 0)
             continue;
@@ -383,14 +385,15 @@ static double best_of_all(struct candidates *found)
     bool uniform = hypar_machine_is_uniform(found->problem->machine);
     for (int i = 0; i < found->n_numbers; i++)
         for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++)
-            for (int reversed = 0; reversed < (uniform ? 1 : 2); reversed++) {
+            for (int way = 0; way < (uniform ? 1 : 4); way++) {
                 *e = (struct everything){ .found = found,
-                                          .reversed = reversed,
+                                          .reversed = way / 2,
                                           .n_devices = n,
                                           .n_units = found->h.units.n,
                                           .best_s = INFINITY };
                 e->step.micro_batches = found->number[i];
                 e->step.shard = (enum hypar_shard)shard;
+                e->step.shares = way % 2;
                 for (e->n_stages = 1; e->n_stages <= n && e->n_stages <= e->n_units;
                      e->n_stages++)
                     try_stages(e, e->n_stages, 0, 0, 0, 0);
@@ -420,8 +423,10 @@ static double best_found(struct candidates *found, double *need)
 
 static double count_choices(struct candidates *found)
 {
-    struct submesh_shape shape = { 0, hypar_machine_device_count(found->problem->machine),
-                                   found->problem->graph->batch };
+    struct submesh_shape shape = {
+        .size = hypar_machine_device_count(found->problem->machine),
+        .samples = found->problem->graph->batch,
+    };
     const struct submesh *submesh = hp_submesh(&found->h.model, &shape);
     double choices = 1;
     for (int v = 0; submesh && v < found->h.model.n_vars; v++)

@@ -123,7 +123,8 @@ static void better_machines(void **state)
                              *better = machine_of(pairs[i].better);
         struct hypar_found *a = best_on(graph, lesser), *b = best_on(graph, better);
         struct hypar_plan_settings settings = { .machine_word = pairs[i].better };
-        struct hypar_plan *carried = hp_plan_carry(hypar_found_plan(a), better, &settings);
+        struct hypar_plan *carried =
+            hp_plan_carry(hypar_found_plan(a), better, NULL, &settings);
         double lesser_s = summary_of(hypar_found_plan(a), NULL).step_s,
                carried_s = summary_of(carried, NULL).step_s,
                best_s = summary_of(hypar_found_plan(b), NULL).step_s;

@@ -11,6 +11,7 @@
 #include <hypar/program.h>
 
 #include "base/random.h"
+#include "plan/framework.h"
 #include "search/layerwise/optcnn.h"
 #include "tests/length.h"
 #include "tests/random_graph.h"
@@ -43,9 +44,11 @@ static void begin_with(struct world *w, struct hypar_graph *graph, const char *m
     if (hypar_machine_read(&w->machine, machine, &err) ||
         hp_topology_view(&w->topology, &w->arena, w->machine, &err))
         fail_msg("%s: %s", machine, err.text);
-    w->model = (struct optcnn_model){
-        .arena = &w->arena, .graph = graph, .topology = &w->topology, .sync = sync
-    };
+    w->model = (struct optcnn_model){ .arena = &w->arena,
+                                      .graph = graph,
+                                      .topology = &w->topology,
+                                      .framework = hp_framework_row("compiled"),
+                                      .sync = sync };
     w->topology.once = sync == HYPAR_SYNC_ALL_REDUCE;
     struct problem problem = { .graph = graph,
                                .machine = w->machine,

@@ -596,13 +596,9 @@ static double longest_s(const struct task *t, const struct hypar_plan *plan, boo
     double most = 0;
     for (int d = 0; d < hypar_machine_device_count(t->machine); d++) {
         double seconds = 0;
-        struct kernel_place at = { hypar_machine_device(t->machine, d),
-                                   HYPAR_FP32,
-                                   HYPAR_KERNELS_COMPILED,
-                                   NULL,
-                                   HYPAR_ATTENTION_FUSED,
-                                   HYPAR_LAUNCHES_USUAL,
-                                   false };
+        struct kernel_place at = { .device = hypar_machine_device(t->machine, d),
+                                   .precision = HYPAR_FP32,
+                                   .kernels = HYPAR_KERNELS_COMPILED };
         for (int op = 0; op < t->graph->n_ops; op++)
             for (int i = 0; i < plan->ops[op].n_parts; i++) {
                 const struct op *o = &t->graph->ops[op];

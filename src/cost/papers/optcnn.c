@@ -56,10 +56,9 @@ static double part_s(const struct optcnn_model *m, int op, uint32_t passes,
                      const struct range range[MAX_AXES], const struct hypar_device *device)
 {
     const struct op *o = &m->graph->ops[op];
-    return hp_op_seconds(o->nest, passes, range, hp_present(o),
-                         &(struct kernel_place){ device, m->precision, m->framework, m->profile,
-                                                 HYPAR_ATTENTION_FUSED, HYPAR_LAUNCHES_USUAL,
-                                                 false });
+    struct kernel_place at = hp_kernel_place(device, m->precision, m->framework);
+    at.profile = m->profile;
+    return hp_op_seconds(o->nest, passes, range, hp_present(o), &at);
 }
 
 /* The slowest device among those that have a part. */

@@ -34,7 +34,7 @@ struct optcnn_model {
     const struct hypar_graph *graph;
     struct topology_view *topology;
     enum hypar_precision precision, gradients; /* of tensors; of parameters' gradients */
-    enum hypar_kernel_mode framework;
+    const struct hypar_framework *framework;
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 

@@ -28,8 +28,7 @@ static void first_part(const struct nest *nest, const struct hypar_layout *layou
         range[axis] = hp_even_part(nest->axis[axis].extent, layout->tensor, 0);
 }
 
-/* A micro-batch's passes of one operator, forward ones twice where they are done again; as the
- * kernels of a framework that compiles. */
+/* A micro-batch's passes of one operator, forward ones twice where they are done again. */
 static double op_seconds(const struct hypar_plan *plan, const struct hypar_layout *layout,
                          int op, int axis)
 {
@@ -37,13 +36,8 @@ static double op_seconds(const struct hypar_plan *plan, const struct hypar_layou
     struct op_measure measured;
     if (hp_op_measured(plan->graph, op, &measured))
         return measured.forward_s + measured.backward_s;
-    struct kernel_place at = { hypar_machine_device(plan->machine, 0),
-                               plan->precision,
-                               HYPAR_KERNELS_COMPILED,
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = hp_kernel_place(hypar_machine_device(plan->machine, 0),
+                                             plan->precision, &plan->simulation.framework);
     struct range range[MAX_AXES];
     uint32_t done = hp_done_passes(plan->graph, o), again = 0;
     for (int p = 0; p < o->nest->n_passes && plan->ops[op].recompute; p++)

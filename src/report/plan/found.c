@@ -126,6 +126,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
         ONLY_IF(info.safer, TEXT("safer", info.safer)),
+        ONLY_IF(info.idle, TEXT("idle", info.idle)),
         ONLY_IF(info.left_out, TEXT("refused", refusals_text(&arena, &info))));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
@@ -435,6 +436,9 @@ static void found_text(FILE *to, const struct hypar_found *found,
                           : verdict(&arena, found));
     if (info.n_others)
         others_text(to, &arena, &info);
+    if (info.idle)
+        hp_put_line(to, "%d of %d devices idle: %s.", hypar_plan_idle_devices(plan),
+                    hypar_machine_device_count(plan->machine), info.idle);
     if (info.safer)
         hp_put_line(to, "The safer of two: %s.", info.safer);
     if (info.restricted)

@@ -129,7 +129,7 @@ static const double *part_times(struct maker *m, int op, uint32_t passes,
     for (int i = 0, before = -1; i < parts->n_parts; i++) {
         if (parts->empty[i])
             continue;
-        struct kernel_place at = hp_kernel_place(m->costs, parts->device[i]);
+        struct kernel_place at = hp_costs_place(m->costs, parts->device[i]);
         const struct range *range = parts->range + i * o->nest->n_axes;
         t->s[i] = uniform && before >= 0 && are_alike(parts, before, i)
                       ? t->s[before]

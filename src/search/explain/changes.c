@@ -12,7 +12,8 @@ struct hypar_plan *hp_changed_plan(const struct hypar_plan *plan, struct hypar_m
     struct hypar_plan_settings settings = hypar_plan_settings(plan);
     if (machine)
         settings.machine_word = NULL;
-    struct hypar_plan *copy = hp_plan_carry(plan, machine ? machine : plan->machine, &settings);
+    struct hypar_plan *copy =
+        hp_plan_carry(plan, machine ? machine : plan->machine, NULL, &settings);
     copy->own_machine = machine;
     copy->has_layout = false;
     return copy;

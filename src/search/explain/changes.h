@@ -43,6 +43,10 @@ void hp_refuse_change(struct changes *c, const char *what, const char *why);
 
 void hp_free_changes(struct changes *c); /* frees the plans of the rows */
 
+/* The options of a search for a plan with the settings of `plan` (explain.c). */
+struct hypar_search_options hp_options_again(const struct hypar_plan *plan,
+                                             const struct hypar_sim_options *how);
+
 /* Find changes that would help (what_if.c), sorted. */
 void hp_find_what_ifs(struct changes *c, const struct hypar_sim_summary *now);
 

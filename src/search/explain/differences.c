@@ -223,7 +223,7 @@ static void keep_words(struct hypar_plan *plan, const struct hypar_plan *from)
 static void add_stages(struct hypar_differences *d)
 {
     struct hypar_plan_settings settings = hypar_plan_settings(d->a);
-    struct hypar_plan *plan = hp_plan_carry(d->b, d->a->machine, &settings);
+    struct hypar_plan *plan = hp_plan_carry(d->b, d->a->machine, NULL, &settings);
     plan->has_layout = false;
     plan->schedule = d->a->schedule;
     hp_plan_set_orders(plan, d->a->order, d->a->n_orders);

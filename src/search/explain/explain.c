@@ -10,9 +10,8 @@
 
 enum { OPS = 10 };
 
-/* The options of a search for a plan with the settings of `plan`. */
-static struct hypar_search_options options_of(const struct hypar_plan *plan,
-                                              const struct hypar_sim_options *how)
+struct hypar_search_options hp_options_again(const struct hypar_plan *plan,
+                                             const struct hypar_sim_options *how)
 {
     return (struct hypar_search_options){ .precision = plan->precision,
                                           .fp32_gradients = plan->fp32_gradients,
@@ -28,7 +27,7 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
                                    const struct hypar_sim_options *how)
 {
     struct arena arena = { 0 };
-    struct hypar_search_options options = options_of(plan, how);
+    struct hypar_search_options options = hp_options_again(plan, how);
     struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
     struct hypar_bound bound = { 0 };
     if (!hp_is_delayed(plan) && !how->lower.forward)
@@ -65,7 +64,7 @@ static struct hypar_found *choose_again(const struct hypar_plan *plan,
     struct hypar_found *found = NULL;
     if (!search || strcmp(search->asked, hypar->info.name) != 0)
         return NULL;
-    struct hypar_search_options options = options_of(plan, how);
+    struct hypar_search_options options = hp_options_again(plan, how);
     options.joint = strstr(search->options, "--joint") != NULL;
     struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
     if (hp_try_planner(hypar, &problem, &found, NULL) != HYPAR_OK ||

@@ -1,10 +1,13 @@
 /* Simulates changes that may help: a faster part of the machine, or other settings of the
  * plan. */
+#include <math.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
 #include "search/explain/changes.h"
+#include "search/nearby.h"
 
 /* Machines ------------------------------------------------------------------------------- */
 
@@ -125,6 +128,67 @@ static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
     }
     if (!m->measured && !m->interpolated)
         try_kinds(c);
+}
+
+/* Without devices ------------------------------------------------------------------------- */
+
+/* Does the plan use a device that is left out? */
+static bool uses_others(const struct hypar_plan *plan, const struct subset *s)
+{
+    struct arena scratch = { 0 };
+    bool *kept = NEW(&scratch, bool, plan->n_all_devices), uses = false;
+    for (int i = 0; i < s->n; i++)
+        kept[s->device[i]] = true;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        for (int i = 0; i < plan->ops[op].n_devices; i++)
+            uses |= !kept[plan->ops[op].device[i]];
+    hp_arena_free(&scratch);
+    return uses;
+}
+
+/* A plan of the planner that made this one, for these devices; NULL: there is none. */
+static struct hypar_plan *plan_without(const struct changes *c, const struct problem *problem,
+                                       const struct subset *subset)
+{
+    const struct hypar_plan_search *search = c->plan->search;
+    const struct planner *planner = search ? hp_find_planner(search->self.planner) : NULL;
+    struct hypar_plan_settings settings = hypar_plan_settings(c->plan);
+    struct hypar_plan *changed = NULL;
+    struct hypar_found *found;
+    struct nearby there;
+    bool again = planner && !planner->random_search && !planner->not_in_auto &&
+                 planner != &hp_planner_flexflow;
+    planner = again ? planner : &hp_planner_hybrid;
+    if (!hp_nearby_subset(&there, problem, subset, INFINITY))
+        return NULL;
+    if (hp_run_planner(planner, &there.problem, &found, NULL) == HYPAR_OK) {
+        changed = hp_plan_carry(found->plan, c->plan->machine, subset->device, &settings);
+        hypar_found_free(found);
+    }
+    hp_nearby_end(&there);
+    return changed;
+}
+
+/* Of devices that are unlike: each class left out. */
+static void try_without(struct changes *c)
+{
+    struct arena scratch = { 0 };
+    struct hypar_search_options options = hp_options_again(c->plan, &c->how);
+    struct problem problem = hp_problem(&scratch, c->plan->graph, c->plan->machine, &options);
+    struct subsets s = { 0 };
+    if (hp_may_look_nearby(&problem) && !hp_is_delayed(c->plan))
+        s = hp_subsets_without_one(&scratch, &problem);
+    for (int i = 0; i < s.n && !hp_stopped(c->stop); i++) {
+        const char *what = hp_arena_printf(c->arena, "without %s", s.subset[i].without);
+        if (!uses_others(c->plan, &s.subset[i]))
+            continue;
+        struct hypar_plan *changed = plan_without(c, &problem, &s.subset[i]);
+        if (changed)
+            hp_add_change(c, what, changed);
+        else
+            hp_refuse_change(c, what, "no plan was found that fits");
+    }
+    hp_arena_free(&scratch);
 }
 
 /* Plans ---------------------------------------------------------------------------------- */
@@ -272,6 +336,7 @@ void hp_find_what_ifs(struct changes *c, const struct hypar_sim_summary *now)
     try_schedules(c);
     try_without_recomputing(c);
     try_without_sharding(c);
+    try_without(c);
     if (now->fits)
         sort_out_memory(c, c->n);
     hp_sort_changes(c->row, c->n);

@@ -30,15 +30,18 @@ static void place_stage(const struct hybrid *h, const struct candidate *c, int s
 {
     const struct stage *stage = &c->stage[s].stage;
     const struct stage_estimate *e = &c->stage[s].estimate;
+    struct submesh_place place = { stage->n_devices / e->size, c->stage[s].first,
+                                   stage->step.micro_batches, stage->step.shares };
     int again_until = h->units.first[stage->lo + e->recomputed];
     for (int op = h->units.first[stage->lo]; op < h->units.first[stage->hi]; op++) {
         int v = h->model.var_of[op];
         const struct submesh_state *state =
             &hp_states(&h->model, e->submesh, v)->state[e->splitting->state[v]];
         struct split split;
-        hp_submesh_split(plan->graph->ops[op].nest, state, stage->n_devices / e->size,
-                         c->stage[s].first, &split, device);
+        struct arena_mark mark = hp_arena_mark(h->arena);
+        hp_submesh_split(&h->model, op, state, &place, h->arena, &split, device);
         hp_plan_set(plan, op, &split, device);
+        hp_arena_release(h->arena, mark);
         plan->ops[op].recompute = op < again_until && h->model.again[e->recompute][op];
     }
 }

@@ -57,7 +57,7 @@ static bool is_known(const struct candidates *s, const struct candidate *c)
         if (s->candidate[i].step_s == c->step_s && a->n_devices == b->n_devices &&
             a->groups == b->groups && a->chunks == b->chunks && a->schedule == b->schedule &&
             a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard &&
-            a->step.far_ahead == b->step.far_ahead)
+            a->step.far_ahead == b->step.far_ahead && a->step.shares == b->step.shares)
             return true;
     }
     return false;
@@ -84,6 +84,15 @@ static bool may_run(const struct candidates *s, const struct pipeline_shape *sha
                hp_least_micro_batches(s->problem, kind, shape->groups * shape->chunks);
 }
 
+/* Can no cut of the shape be the best? */
+static bool is_too_slow(struct candidates *s, const struct pipeline_shape *shape)
+{
+    double beat_s = s->problem->beat_s > 0 ? s->problem->beat_s : INFINITY;
+    double best_s = s->all || s->h.small ? INFINITY : s->best_s, least_s = fmin(best_s, beat_s);
+    return least_s < INFINITY &&
+           hp_shape_bound(&s->h, shape) > HP_OFF_LITTLE * HP_OFF_LITTLE * least_s;
+}
+
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
@@ -103,8 +112,7 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
     int64_t stages = s->problem->options->stages;
     if (stages && shape->groups * shape->chunks != stages)
         return;
-    if (!s->all && !s->h.small &&
-        hp_shape_bound(&s->h, shape) > HP_OFF_LITTLE * HP_OFF_LITTLE * s->best_s)
+    if (is_too_slow(s, shape))
         return;
     s->h.is_short = false;
     add_cut(s, shape, INFINITY);
@@ -142,13 +150,17 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
     }
 }
 
-/* From the first device on and, where devices differ, from the last. */
+/* From the first device on and, where devices differ, from the last; with equal parts, and with
+ * parts in proportion to the speed of their devices. */
 static void try_directions(struct candidates *s, struct pipeline_shape shape)
 {
-    try_schedules(s, shape);
-    shape.reversed = !hypar_machine_is_uniform(s->problem->machine);
-    if (shape.reversed)
-        try_schedules(s, shape);
+    bool differ = s->h.model.speed != NULL;
+    for (int shares = 0; shares <= (differ && !hp_equal_stages(s->problem)); shares++)
+        for (int reversed = 0; reversed <= differ; reversed++) {
+            shape.step.shares = shares;
+            shape.reversed = reversed;
+            try_schedules(s, shape);
+        }
 }
 
 static void try_shards(struct candidates *s, struct pipeline_shape shape)

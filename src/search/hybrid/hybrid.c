@@ -15,6 +15,7 @@
 #include "search/evaluate/evaluate.h"
 #include "search/hybrid/candidates.h"
 #include "search/limits.h"
+#include "search/nearby.h"
 #include "search/options.h"
 #include "search/predict.h"
 #include "search/runs.h"
@@ -232,13 +233,18 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     hp_evaluation_begin(&h.evaluation, problem, &found->arena, &generator, &h);
     search(&h);
     bool fits = hp_evaluation_fits(&h.evaluation);
+    double step_s = fits ? h.evaluation.best.step_s : INFINITY;
+    enum hypar_status status = HYPAR_OK;
     if (fits) {
         hp_accept(&h.evaluation, found);
         predict(&h, found);
+    } else {
+        status = fail(problem, &h.evaluation, err);
     }
     hp_candidates_end(&h.found);
-    return fits ? HYPAR_OK
-                : hp_in(err, fail(problem, &h.evaluation, err), "%s", self->info.name);
+    if (!hp_stopped(problem->options->stop) && hp_plan_on_subsets(self, problem, step_s, found))
+        return HYPAR_OK;
+    return hp_in(err, status, "%s", self->info.name);
 }
 
 const struct planner hp_planner_hybrid = {
@@ -251,6 +257,7 @@ const struct planner hp_planner_hybrid = {
     .checks_memory = true,
     .shards = true,
     .asks_links = true,
+    .knows_unlike = true,
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |
              TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE | TAKES_FIX,
 };

@@ -331,6 +331,34 @@ static int slowest_submesh(const struct hybrid *h, const struct stage *stage, in
     return stage->first + (slowest - stage->first) / size * size;
 }
 
+/* The submesh of a replica whose share of the samples takes longest. */
+static struct submesh_shape busiest_submesh(struct hybrid *h, const struct stage *stage,
+                                            int size, int64_t samples)
+{
+    struct arena_mark mark = hp_arena_mark(h->arena);
+    int replicas = stage->n_devices / size, busiest = 0;
+    int64_t *share = NEW(h->arena, int64_t, replicas);
+    double *speed = NEW(h->arena, double, replicas);
+    for (int d = 0; d < replicas * size; d++)
+        speed[d / size] += h->model.speed[stage->first + d];
+    hp_weighted_sizes(samples, replicas, speed, share);
+    for (int r = 1; r < replicas; r++)
+        if ((double)share[r] * speed[busiest] > (double)share[busiest] * speed[r])
+            busiest = r;
+    struct submesh_shape shape = { stage->first + busiest * size, size, share[busiest], true };
+    hp_arena_release(h->arena, mark);
+    return shape;
+}
+
+struct submesh_shape hp_stage_submesh(struct hybrid *h, const struct stage *stage, int size)
+{
+    double samples = (double)h->problem->graph->batch / (double)stage->step.micro_batches;
+    int64_t even = (int64_t)ceil(samples / (stage->n_devices / size));
+    if (stage->step.shares && h->model.speed)
+        return busiest_submesh(h, stage, size, (int64_t)ceil(samples));
+    return (struct submesh_shape){ slowest_submesh(h, stage, size), size, even, false };
+}
+
 /* Find the fastest of all combinations of states; keep a copy of its states. */
 static void estimate_all_states(struct hybrid *h, const struct stage *stage,
                                 const struct submesh_splittings *list,
@@ -362,11 +390,9 @@ static struct stage_estimate estimate_submeshes(struct hybrid *h, const struct s
     int covered = 0; /* a submesh whose splittings include those of smaller submeshes */
     struct stage_estimate best = { 0 };
     for (int size = stage->n_devices; size >= 1; size--) {
-        int replicas = stage->n_devices / size;
         if ((covered && covered % size == 0) || !may_have_size(h, stage, samples, size, fixed))
             continue;
-        struct submesh_shape shape = { slowest_submesh(h, stage, size), size,
-                                       (int64_t)ceil(samples / replicas) };
+        struct submesh_shape shape = hp_stage_submesh(h, stage, size);
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         if (list->roomy && !h->small && size <= LARGE_SUBMESH)
             covered = size;
@@ -401,9 +427,9 @@ static struct known_estimate *estimate_anew(struct hybrid *h, const struct stage
 static struct known_estimate *first_known(struct hybrid *h, const struct stage *stage)
 {
     const struct step_shape *step = &stage->step;
-    int64_t key[] = { stage->first,        stage->n_devices, stage->size,
-                      step->micro_batches, step->shard,      step->far_ahead,
-                      step->apart,         stage->lo,        stage->hi };
+    int64_t key[] = { stage->first, stage->n_devices, stage->size, step->micro_batches,
+                      step->shard,  step->far_ahead,  step->apart, step->shares,
+                      stage->lo,    stage->hi };
     void **known = hp_memo(&h->estimates, h->arena, key, sizeof key);
     if (!*known) {
         struct stage unbound = *stage;
@@ -446,7 +472,7 @@ static double *op_seconds(struct hybrid *h)
 {
     const struct hypar_graph *g = h->problem->graph;
     const struct submesh *one =
-        hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
+        hp_submesh(&h->model, &(struct submesh_shape){ .size = 1, .samples = g->batch });
     double *op_s = NEW(h->arena, double, g->n_ops);
     for (int op = 0; op < g->n_ops && one; op++) {
         const struct op_cost *c = hp_op_cost(&h->model, one, op, 0); /* its one state */
@@ -496,8 +522,8 @@ static bool is_small(struct hybrid *h)
     double choices = 1;
     if (h->units.n > HP_FEW || n > HP_FEW || h->units.apart)
         return false;
-    const struct submesh *all =
-        hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });
+    const struct submesh *all = hp_submesh(
+        &h->model, &(struct submesh_shape){ .size = n, .samples = h->problem->graph->batch });
     for (int v = 0; v < m->n_vars && all; v++)
         choices *= hp_states(m, all, v)->n;
     return choices <= 4 * HP_MANY;

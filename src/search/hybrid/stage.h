@@ -114,6 +114,7 @@ struct step_shape {
     int64_t micro_batches;
     enum hypar_shard shard;
     bool far_ahead; /* divided parameters are gathered GATHER_FAR_AHEAD */
+    bool shares;    /* faster devices of a stage get more samples, and larger parts */
     bool apart; /* gradients of parameters are computed separately, so recomputed tensors stay
                  * in memory */
 };
@@ -213,6 +214,9 @@ struct stage_estimate hp_estimate_states(struct hybrid *h, const struct stage *s
 void hp_enumerate_states(struct hybrid *h, const struct stage *stage,
                          const struct submesh_splittings *list, struct arena *arena,
                          struct stage_estimate *best);
+
+/* The submesh that stands for all replicas of a stage: the one whose samples take longest. */
+struct submesh_shape hp_stage_submesh(struct hybrid *h, const struct stage *stage, int size);
 
 /* Estimate the fastest way to run a stage. Returns false if none fits. */
 bool hp_estimate_stage(struct hybrid *h, const struct stage *stage, struct stage_estimate *out);

@@ -76,31 +76,67 @@ static int list_states(const struct submesh_model *m, const struct submesh_var *
     return n;
 }
 
-void hp_submesh_split(const struct nest *nest, const struct submesh_state *state, int replicas,
-                      int first, struct split *split, int *device)
+/* Sizes of the parts of an axis in proportion to the speed of their devices; of samples, whole
+ * ones in each micro-batch. */
+static const int64_t *share_axis(const struct submesh_model *m, const struct nest *nest,
+                                 const struct split *split, int axis, const int *device,
+                                 int64_t micro_batches, struct arena *arena)
 {
+    int n = hp_part_count(nest, split), degree = split->degree[axis], coordinate[MAX_AXES];
+    int64_t extent = nest->axis[axis].extent, batch = m->problem->graph->batch, unit = 1;
+    int64_t *sizes = NEW(arena, int64_t, degree);
+    double *weight = NEW(arena, double, degree);
+    for (int i = 0; i < n; i++) {
+        hp_part_coordinates(nest, split, i, coordinate);
+        weight[coordinate[axis]] += m->speed[device[i]];
+    }
+    if (nest->axis[axis].role == HYPAR_SAMPLE)
+        unit = extent / batch * (batch % micro_batches == 0 ? micro_batches : 1);
+    hp_weighted_sizes(extent / unit, degree, weight, sizes);
+    for (int i = 0; i < degree; i++)
+        sizes[i] *= unit;
+    return sizes;
+}
+
+/* All axes at once. */
+static void share_out(const struct submesh_model *m, const struct nest *nest,
+                      const struct submesh_place *place, struct arena *arena,
+                      struct split *split, const int *device)
+{
+    for (int a = 0; a < nest->n_axes && m->speed && place->shares; a++)
+        if (split->degree[a] > 1 && nest->axis[a].role != HYPAR_COPY)
+            split->sizes[a] =
+                share_axis(m, nest, split, a, device, place->micro_batches, arena);
+}
+
+void hp_submesh_split(const struct submesh_model *m, int op, const struct submesh_state *state,
+                      const struct submesh_place *place, struct arena *arena,
+                      struct split *split, int *device)
+{
+    const struct nest *nest = m->problem->graph->ops[op].nest;
     int sample = hp_sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
     if (state->fix) {
         *split = state->fix->split;
         for (int i = 0; i < state->fix->n_parts; i++)
-            device[i] = first + i;
+            device[i] = place->first + i;
         return;
     }
     *split = (struct split){ .degree = { 0 } };
-    split->degree[sample >= 0 ? sample : copies] = replicas * state->samples;
+    split->degree[sample >= 0 ? sample : copies] = place->replicas * state->samples;
     if (state->axis >= 0) {
         int *degree = &split->degree[state->axis];
         *degree = (*degree > 1 ? *degree : 1) * state->degree;
     }
-    int n = replicas * state->samples * state->degree;
+    int n = place->replicas * state->samples * state->degree;
     for (int i = 0; i < n; i++) {
         hp_part_coordinates(nest, split, i, coordinate);
         int by_samples = coordinate[sample >= 0 ? sample : copies];
         int at = state->axis < 0 || (sample < 0 && state->axis == copies)
                      ? by_samples
                      : by_samples * state->degree + coordinate[state->axis];
-        device[i] = first + at;
+        device[i] = place->first + at;
     }
+    share_out(m, nest, place, arena, split, device);
 }
 
 /* Costs of an operator ------------------------------------------------------------------- */
@@ -109,7 +145,7 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                            const struct op_parts *parts, int part)
 {
     const struct op *o = &m->problem->graph->ops[op];
-    struct kernel_place place = hp_kernel_place(m->costs, parts->device[part]);
+    struct kernel_place place = hp_costs_place(m->costs, parts->device[part]);
     if (parts->empty[part] || !passes)
         return 0;
     return hp_op_seconds(o->nest, passes, parts->range + part * o->nest->n_axes, hp_present(o),
@@ -226,6 +262,7 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
 {
     const struct submesh_var *var = &m->var[m->lead[class]];
     struct class_states *s = &submesh->states[class];
+    struct submesh_place place = { 1, submesh->shape.first, 1, submesh->shape.shares };
     s->n = list_states(m, var, &submesh->shape, NULL);
     s->state = NEW(m->arena, struct submesh_state, s->n);
     s->cost = NEW(m->arena, struct op_cost, s->n * var->n_ops);
@@ -236,9 +273,10 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
         for (int k = 0; k < var->n_ops; k++) {
             int op = var->op[k];
             struct split split;
-            hp_submesh_split(m->problem->graph->ops[op].nest, &s->state[i], 1,
-                             submesh->shape.first, &split, device);
+            struct arena_mark mark = hp_arena_mark(m->arena);
+            hp_submesh_split(m, op, &s->state[i], &place, m->arena, &split, device);
             hp_plan_set(m->probe, op, &split, device);
+            hp_arena_release(m->arena, mark);
             s->parts[i][k] =
                 hp_parts_of(m->lowering, op, (struct range){ 0, submesh->shape.samples }, 0, 1);
             struct op_cost *cost = &s->cost[i * var->n_ops + k];

@@ -76,6 +76,7 @@ struct submesh_model {
     /* By operator: the axis of the sequence if the operator may be divided only by it or by
      * samples; -1: by any axis. */
     int *sequence_axis;
+    const double *speed; /* by device: its operations a second; NULL: all are alike */
     /* By operator: whether this setting of recomputation marks it. */
     const bool *again[HYPAR_RECOMPUTE_COUNT];
 };
@@ -91,6 +92,7 @@ struct submesh_shape {
     int first;       /* its first device */
     int size;        /* devices */
     int64_t samples; /* samples of a micro-batch that one replica gets */
+    bool shares;     /* faster devices get larger parts */
 };
 
 /* The cost of an operator in one state, on its slowest device. */
@@ -165,9 +167,17 @@ int hp_term_writer(const struct submesh_model *model, const struct submesh_term 
  * keeps. */
 operand_set hp_kept_operands(const struct hypar_graph *graph, int op);
 
-/* A state as a split and the devices of its parts, for `replicas` of the submesh. */
-void hp_submesh_split(const struct nest *nest, const struct submesh_state *state, int replicas,
-                      int first, struct split *split, int *device);
+/* Where a state is placed: on `replicas` of the submesh. */
+struct submesh_place {
+    int replicas, first;
+    int64_t micro_batches;
+    bool shares; /* parts in proportion to the speed of their devices, as AccPar's */
+};
+
+/* A state as a split and the devices of its parts; sizes of parts are taken from `arena`. */
+void hp_submesh_split(const struct submesh_model *model, int op,
+                      const struct submesh_state *state, const struct submesh_place *place,
+                      struct arena *arena, struct split *split, int *device);
 
 /* The time of a term in these states of its two ends, as far as other work waits for it. */
 double hp_submesh_term(struct submesh_model *model, const struct submesh *submesh, int class,

@@ -6,6 +6,7 @@
 #include "search/estimate/needs.h"
 #include "search/evaluate/judge.h"
 #include "search/hybrid/submesh.h"
+#include "search/predict.h"
 #include "sim/task_costs.h"
 
 /* Variables ------------------------------------------------------------------------------ */
@@ -342,6 +343,9 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
     for (int word = 0; word < HYPAR_RECOMPUTE_COUNT; word++)
         out->again[word] = hp_recomputed(arena, problem, (enum hypar_recompute)word);
     out->parts = NEW(arena, const struct op_parts *, problem->graph->n_ops);
+    if (!hypar_machine_is_uniform(problem->machine))
+        out->speed =
+            hp_device_speeds(arena, problem, hypar_machine_device_count(problem->machine));
     out->costs = NEW(arena, struct task_costs, 1);
     hp_task_costs_begin(out->costs, out->probe, hp_simulation(problem));
     make_variables(out);

@@ -120,7 +120,7 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
 const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
                                                        const struct submesh_shape *shape)
 {
-    const int64_t key[] = { shape->first, shape->size, shape->samples };
+    const int64_t key[] = { shape->first, shape->size, shape->samples, shape->shares };
     void **known = hp_memo(&h->submeshes, h->arena, key, sizeof key);
     if (!*known) {
         struct submesh_splittings *list = *known = NEW(h->arena, struct submesh_splittings, 1);

@@ -47,7 +47,7 @@ static enum hypar_status prepare(struct search *s, struct hypar_error *err)
                                       .gradients = hp_gradient_precision(
                                           p->options->precision, p->options->fp32_gradients),
                                       .sync = p->options->sync,
-                                      .framework = hp_framework(p),
+                                      .framework = &p->settings.simulation.framework,
                                       .profile = p->options->profile };
     hp_optcnn_space(&s->space, &s->arena, p, &s->topology, axes, MOST_SECONDS);
     hp_optcnn_tables(&s->tables, &s->model, &s->space);

@@ -33,9 +33,8 @@ static void time_layer(struct pipeline_layers *l, const struct problem *problem,
     uint32_t backward = hp_backward_passes(problem->graph, op);
     uint32_t forward = hp_done_passes(problem->graph, op) & ~backward;
     hp_whole_ranges(op->nest, range);
-    struct kernel_place at = { device, problem->options->precision, hp_framework(problem),
-                               NULL,   HYPAR_ATTENTION_FUSED,       HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = hp_kernel_place(device, problem->settings.precision,
+                                             &problem->settings.simulation.framework);
     l->forward_s[i] = hp_op_seconds(op->nest, forward, range, hp_present(op), &at);
     l->backward_s[i] = hp_op_seconds(op->nest, backward, range, hp_present(op), &at);
 }

@@ -127,13 +127,7 @@ static double border_elements(struct arena *arena, const struct hypar_graph *gra
 static double sample_seconds(const struct problem *problem, int i, bool again)
 {
     const struct op *op = &problem->graph->ops[i];
-    struct kernel_place at = { hypar_machine_device(problem->machine, 0),
-                               problem->options->precision,
-                               hp_framework(problem),
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = hp_problem_place(problem, 0);
     uint32_t backward = hp_backward_passes(problem->graph, op);
     uint32_t forward = hp_done_passes(problem->graph, op) & ~backward;
     struct range range[MAX_AXES];
@@ -162,13 +156,7 @@ static double update_seconds(const struct problem *problem)
 {
     const struct hypar_search_options *o = problem->options;
     const double many = 1e9;
-    struct kernel_place at = { hypar_machine_device(problem->machine, 0),
-                               o->precision,
-                               hp_framework(problem),
-                               NULL,
-                               HYPAR_ATTENTION_FUSED,
-                               HYPAR_LAUNCHES_USUAL,
-                               false };
+    struct kernel_place at = hp_problem_place(problem, 0);
     struct work work =
         hp_update_work(many, o->precision,
                        hp_gradient_precision(o->precision, o->fp32_gradients), o->optimizer);
