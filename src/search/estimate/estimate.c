@@ -1,9 +1,9 @@
-/* The time of a plan, from its lowering. */
+/* Time and memory of a plan, from its lowering. */
 #include "search/estimate/estimate.h"
 
 enum hypar_status hp_estimate(const struct hypar_plan *plan,
-                              const struct hypar_sim_options *how, double *step_s,
-                              struct hypar_error *err)
+                              const struct hypar_sim_options *how, double limit_bytes,
+                              struct step_estimate *out, struct hypar_error *err)
 {
     struct lowering *lowering;
     struct task_costs costs;
@@ -14,7 +14,8 @@ enum hypar_status hp_estimate(const struct hypar_plan *plan,
     TRY(hp_lowering_make(&lowering, plan, &how->lower, NULL, err));
     hp_task_costs_begin(&costs, plan, how);
     struct stage_costs stages = hp_stage_costs(lowering, &costs, &arena);
-    *step_s = hp_step_seconds(lowering, &stages, &arena);
+    out->step_s = hp_step_seconds(lowering, &stages, &arena);
+    out->memory = hp_estimate_memory(lowering, limit_bytes, &arena);
     hp_task_costs_end(&costs);
     hp_lowering_free(lowering);
     hp_arena_free(&arena);

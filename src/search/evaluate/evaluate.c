@@ -183,16 +183,21 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
     return estimate->memory;
 }
 
-/* The step of a plan that is not simulated: estimated from its lowering, or by the planner's
- * closed form where it has no program, would take long to lower, or has too many slots. */
-static double estimated_s(const struct evaluation *e, const struct estimate *estimate,
-                          const struct hypar_plan *plan)
+/* Step and memory of a plan that is not simulated, estimated from its lowering. The planner's
+ * closed form of the step is kept where the plan has no program, would take long to lower, or
+ * has too many slots. Memory is counted unless its upper estimate fits. */
+static void estimate_plan(const struct evaluation *e, const struct hypar_plan *plan,
+                          struct evaluated *out)
 {
-    double step_s;
-    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_MANY ||
-        hp_estimate(plan, e->problem->options->simulation, &step_s, NULL) != HYPAR_OK)
-        return estimate->step_s;
-    return step_s;
+    const struct hypar_search_options *o = e->problem->options;
+    struct step_estimate step;
+    bool known = !hp_has_many_parts(plan) &&
+                 plan->schedule.micro_batches <= HP_MANY &&
+                 hp_estimate(plan, o->simulation, o->memory_bytes, &step, NULL) == HYPAR_OK;
+    if (known)
+        out->step_s = step.step_s;
+    out->memory = known && hp_fits(&step.memory.most) ? step.memory.about
+                                                      : need_of(e, &out->estimate, plan);
 }
 
 /* False: the search is to stop. */
@@ -212,8 +217,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
             return false;
-        out->step_s = estimated_s(e, &out->estimate, plan);
-        out->memory = need_of(e, &out->estimate, plan);
+        estimate_plan(e, plan, out);
         return true;
     }
     e->tasks += out->estimate.tasks + part->crossed / CROSSED_LIKE_TASK;
