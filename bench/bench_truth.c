@@ -272,6 +272,46 @@ static void print_groups(const struct read_table *t, bool terms)
     }
 }
 
+/* Memory --------------------------------------------------------------------------------- */
+
+static double memory_error(const struct truth_row *r, enum figure_of what)
+{
+    return predicted_of(r, what) / measured_of(r, what) - 1;
+}
+
+static void print_extreme(const char *which, const struct truth_row *r, enum figure_of what)
+{
+    printf("%34s %+6.1f %%  %s\n", which, 100 * memory_error(r, what), r->name);
+}
+
+/* Rows of a framework whose figure is told: how far predictions are off, which are the
+ * furthest, and how many of these jobs, which ran, would have been said not to fit. */
+static void print_memory_of(const struct group *g, enum figure_of what)
+{
+    const struct truth_row *low = NULL, *high = NULL;
+    double mean = 0, bias = 0;
+    int n = 0, refused = 0;
+    for (int i = 0; i < g->n; i++) {
+        const struct truth_row *r = g->row[i];
+        if (!(measured_of(r, what) > 0))
+            continue;
+        double error = memory_error(r, what);
+        low = !low || error < memory_error(low, what) ? r : low;
+        high = !high || error > memory_error(high, what) ? r : high;
+        refused += r->predicted.probability < 0.5;
+        mean += fabs(error);
+        bias += error;
+        n++;
+    }
+    if (n == 0)
+        return;
+    printf("%-19.19s %-14s %4d rows: mean %4.1f %%, bias %+5.1f %%", g->row[0]->framework,
+           figure_of[what].what, n, 100 * mean / n, 100 * bias / n);
+    printf(what == PEAK ? ", said not to fit: %d\n" : "\n", refused);
+    print_extreme("most too low", low, what);
+    print_extreme("most too high", high, what);
+}
+
 /* Calibration ---------------------------------------------------------------------------- */
 
 enum { MOST_CELLS = 64 };
@@ -361,6 +401,16 @@ static void calibrate(const struct read_table *t, int n_tables)
         printf("\nOf %d rows kept out %.0f %% lie inside.\n", all, 100. * inside / all);
 }
 
+static void memory(const struct read_table *t, int n_tables)
+{
+    static struct cell cells[MOST_CELLS];
+    int n = make_cells(cells, t, n_tables);
+    printf("\nMemory: predicted over measured, of every row whose bytes are told\n\n");
+    for (int i = 0; i < n; i++)
+        for (int what = STATE; what <= PEAK; what++)
+            print_memory_of(&cells[i].rows, (enum figure_of)what);
+}
+
 static void steps(struct figures *f, const struct asked *a)
 {
     struct arena arena = { 0 };
@@ -391,6 +441,7 @@ static void steps(struct figures *f, const struct asked *a)
     for (int i = 0; i < n; i++)
         print_groups(&t[i], true);
     calibrate(t, n);
+    memory(t, n);
     printf("\nLeft out\n\n");
     for (int i = 0; i < n; i++)
         print_left_out(t[i].table->name, t[i].rows, t[i].n);

@@ -9,6 +9,13 @@
 #include "bench/bench.h"
 #include "bench/truth/truth.h"
 
+/* Gated layers without biases and dropouts, rotary positions: or GPT's other ones, where names
+ * of rows say what differs. */
+static bool is_llama(const struct truth_row *r)
+{
+    return r->gated && !r->table->cases;
+}
+
 /* Options of a network's word that a row says. */
 static void write_network(char *to, size_t size, const struct truth_row *r)
 {
@@ -16,23 +23,24 @@ static void write_network(char *to, size_t size, const struct truth_row *r)
         snprintf(to, size, "%s", r->word);
         return;
     }
-    int n =
-        snprintf(to, size, "%s:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
-                 r->gated ? "llama" : "gpt", r->layers, r->hidden, r->heads, r->seq, r->vocab);
+    int n = snprintf(to, size, "%s:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
+                     is_llama(r) ? "llama" : "gpt", r->layers, r->hidden, r->heads, r->seq,
+                     r->vocab);
     if (r->kv_heads && r->kv_heads != r->heads)
         n += snprintf(to + n, size - (size_t)n, ",kv_heads=%d", r->kv_heads);
     if (r->ffn && (r->gated || r->ffn != 4 * r->hidden))
         n += snprintf(to + n, size - (size_t)n, ",ffn=%d", r->ffn);
-    if (r->gated && r->tied)
+    if (is_llama(r) && r->tied)
         n += snprintf(to + n, size - (size_t)n, ",tied=1");
-    if (!r->gated && r->untied)
+    if (is_llama(r))
+        return;
+    if (r->gated)
+        n += snprintf(to + n, size - (size_t)n, ",gated=1");
+    if (r->untied)
         n += snprintf(to + n, size - (size_t)n, ",tied=0");
-    if (!r->gated && strstr(r->model, "disable_bias"))
+    if (strstr(r->model, "disable_bias"))
         n += snprintf(to + n, size - (size_t)n, ",biases=0");
-    if (strcmp(r->attention, "unfused") == 0 || strcmp(r->attention, "local") == 0)
-        n += snprintf(to + n, size - (size_t)n, ",attention=unfused%s",
-                      r->gated ? "" : ",attention_dropout_percent=10");
-    if (!r->gated && r->table->network)
+    if (r->table->network)
         snprintf(to + n, size - (size_t)n, ",%s", r->table->network);
 }
 
@@ -53,13 +61,20 @@ static const char *recompute_of(const struct truth_row *r)
 static void write_layout(char *to, size_t size, const struct truth_row *r)
 {
     bool sharded = r->data > 1 && strcmp(r->zero, "none") != 0;
-    snprintf(to, size,
-             "{\"data\": %d, \"tensor\": %d, \"pipeline\": %d, \"micro_batches\": %d, "
-             "\"chunks\": %d, \"sequence_parallel\": %s, \"recompute\": \"%s\", "
-             "\"shard\": \"%s\"}",
-             r->data, r->tensor, r->pipeline, r->batch / r->data / r->micro_batch, r->chunks,
-             r->sequence_parallel ? "true" : "false", recompute_of(r),
-             sharded ? r->zero : "none");
+    int n = snprintf(to, size,
+                     "{\"data\": %d, \"tensor\": %d, \"pipeline\": %d, \"micro_batches\": %d, "
+                     "\"chunks\": %d, \"sequence_parallel\": %s, \"recompute\": \"%s\", "
+                     "\"shard\": \"%s\"",
+                     r->data, r->tensor, r->pipeline, r->batch / r->data / r->micro_batch,
+                     r->chunks, r->sequence_parallel ? "true" : "false", recompute_of(r),
+                     sharded ? r->zero : "none");
+    if (sharded && r->instances > 1)
+        n += snprintf(to + n, size - (size_t)n, ", \"shard_over\": %d", r->data / r->instances);
+    if (r->first_layers)
+        n += snprintf(to + n, size - (size_t)n, ", \"first_layers\": %d", r->first_layers);
+    if (r->last_layers)
+        n += snprintf(to + n, size - (size_t)n, ", \"last_layers\": %d", r->last_layers);
+    snprintf(to + n, size - (size_t)n, "}");
 }
 
 /* What --as takes; of sequence parallelism the older Megatron-LM knew nothing. */
@@ -89,11 +104,11 @@ void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_
     snprintf(text, TRUTH_PLAN,
              "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": %d,\n"
              "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\",%s\n"
-             "\"optimizer\": \"%s\", \"clip\": 1, \"as\": \"%s\", \"layout\": %s}\n",
+             "\"optimizer\": \"%s\", \"clip\": 1, \"as\": \"%s%s\", \"layout\": %s}\n",
              network, r->batch, r->devices / node, node, r->device, options,
              bf16 ? "bf16" : "fp16",
              strcmp(r->gradients, "PURE") == 0 ? " \"gradient_precision\": \"bf16\"," : "",
-             r->table->optimizer, framework_of(r), layout);
+             r->table->optimizer, framework_of(r), r->members, layout);
 }
 
 /* Simulation ---------------------------------------------------------------------------- */
@@ -112,16 +127,25 @@ static void note_times(struct truth_prediction *p, const struct hypar_sim *sim)
     p->parts = (struct less_known){ p->messages_s / p->step_s, p->launch_s / p->step_s };
 }
 
-static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim, bool last)
+/* Tables tell what lasts behind a step. Then gradients that are short have been copied in fp32
+ * for the optimizer, by whoever has its state. */
+static void note_memory(struct truth_prediction *p, const struct hypar_sim *sim,
+                        const struct truth_row *r)
 {
     struct hypar_sim_summary summary = hypar_sim_summary(sim);
-    struct hypar_memory m =
-        hypar_sim_device(sim, last ? summary.n_devices - 1 : summary.fullest_device).memory;
-    p->state_bytes = m.parameters + m.gradients + m.optimizer;
-    p->peak_bytes = m.allocated > 0 ? m.allocated : m.peak; /* as tables tell it */
+    int device = r->table->whose == FIRST_DEVICE  ? 0
+                 : r->table->whose == LAST_DEVICE ? summary.n_devices - 1
+                                                  : summary.fullest_device;
+    struct hypar_memory m = hypar_sim_device(sim, device).memory;
+    bool divided = strcmp(r->zero, "none") != 0;
+    p->state_bytes = m.parameters + m.gradients + m.optimizer + m.workspaces;
+    if (strstr(r->members, "gradients=short"))
+        p->state_bytes += 2 * m.gradients / (divided ? r->data : 1);
+    p->peak_bytes = m.allocated > 0 ? r->table->reserved ? m.reserved : m.allocated : m.peak;
+    p->probability = hypar_memory_probability(&m);
 }
 
-static struct truth_prediction simulate(const char *text, bool last)
+static struct truth_prediction simulate(const char *text, const struct truth_row *row)
 {
     struct truth_prediction p = { .step_s = INFINITY };
     char path[] = "/tmp/hypar-truth-XXXXXX";
@@ -138,7 +162,7 @@ static struct truth_prediction simulate(const char *text, bool last)
         note_times(&p, sim);
         snprintf(p.device, sizeof p.device, "%s",
                  hypar_machine_device(hypar_plan_machine(plan), 0)->name);
-        note_memory(&p, sim, last);
+        note_memory(&p, sim, row);
     } else {
         const char *at = strstr(err.text, path);
         snprintf(p.failure, sizeof p.failure, "%s", at ? at + sizeof path : err.text);
@@ -168,7 +192,7 @@ static struct truth_prediction predict(const struct truth_row *row, const char *
         if (!k)
             must(HYPAR_RUNTIME, &(struct hypar_error){ "out of memory" });
         strcpy(k->text, text);
-        k->prediction = simulate(text, row->table->last_device);
+        k->prediction = simulate(text, row);
         k->next = known;
         known = k;
     }

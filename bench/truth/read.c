@@ -1,5 +1,6 @@
 /* The tables: what their columns are called, how their jobs were run, which rows are left out.
  */
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,15 +42,18 @@ static const struct truth_table tables[] = {
       .context_as_data = true },
     { .name = "best-of-sweep-h100",
       .what = "nanotron",
-      .framework = "megatron,kernels=eager,attention=flash2,overlap=gathers+sequence+stages",
+      .framework = "nanotron",
       .optimizer = "adamw",
       .sequence_parallel = true,
-      .last_device = true },
+      .whose = FIRST_DEVICE,
+      .reserved = true },
     { .name = "megatron-ci-a100",
       .what = "Megatron-LM's own tests",
       .framework = "megatron",
       .optimizer = "adam",
-      .last_device = true,
+      .context_as_data = true,
+      .whose = LAST_DEVICE,
+      .cases = true,
       .padded_vocab = true },
     { .name = "steps-h200",
       .path = "bench/h200/steps.csv",
@@ -81,6 +85,7 @@ static const struct text_column {
     { MEMBER(attention), { "attention_backend" }, "" },
     { MEMBER(framework), { "framework" }, "" },
     { MEMBER(parameters), { "parameters" }, "" },
+    { MEMBER(container), { "env" }, "" },
 };
 static const struct number_column {
     size_t member;
@@ -108,6 +113,7 @@ static const struct number_column {
     { MEMBER(context), { "cp" }, 1 },
     { MEMBER(sequence_parallel), { "sequence_parallel" }, -1 },
     { MEMBER(latent), { "mla" }, 0 },
+    { MEMBER(deterministic), { "deterministic" }, 0 },
 };
 static const struct measured_column {
     size_t member;
@@ -139,6 +145,57 @@ static void parse(struct truth_row *r, const struct csv *csv, const struct csv_r
     }
 }
 
+/* What the name of a case says of its settings (the configurations are beside the figures, in
+ * Megatron-LM's tests/functional_tests), as members of its framework. */
+static const struct case_word {
+    const char *in_name, *members;
+} case_words[] = {
+    /* compiled, in plain PyTorch: the logits, less their maximum, and their exponentials */
+    { "cross_entropy_loss_fusion", ",logits_fp32=3" },
+    { "defer_embedding_wgrad", ",deferred_logits=2" }, /* --wgrad-deferral-limit 2 */
+};
+
+static bool says(const struct truth_row *r, const char *word)
+{
+    return r->table->cases && strstr(r->model, word);
+}
+
+static void add_members(struct truth_row *r, const char *members)
+{
+    size_t n = strlen(r->members);
+    snprintf(r->members + n, sizeof r->members - n, "%s", members);
+}
+
+/* Names without "te" are without Transformer Engine: attention is written out. Deterministic
+ * tests set CUBLAS_WORKSPACE_CONFIG=:4096:8. Megatron-LM sums gradients in fp32 beside bf16
+ * alone. */
+static void read_case(struct truth_row *r)
+{
+    bool plain = strncmp(r->model, "gpt/gpt3_mcore_tp", 17) == 0;
+    if (plain || strcmp(r->attention, "unfused") == 0 || strcmp(r->attention, "local") == 0)
+        add_members(r, ",attention=unfused,attention_dropout=0.1");
+    if (r->deterministic)
+        add_members(r, ",workspace_bytes=33554432");
+    if (strcmp(r->precision, "fp16") == 0)
+        add_members(r, ",gradients=short,sums=short");
+    for (size_t i = 0; i < sizeof case_words / sizeof case_words[0]; i++)
+        if (says(r, case_words[i].in_name))
+            add_members(r, case_words[i].members);
+    if (says(r, "multi_dist_optimizer_instances"))
+        r->instances = 2;
+    if (says(r, "uneven_pipeline"))
+        r->first_layers = r->last_layers = 2;
+}
+
+/* Nanotron cuts stages by arithmetic: a stage ends with the layer that goes past its share. */
+static void read_nanotron(struct truth_row *r)
+{
+    double layer = 4. * r->hidden * r->hidden + 3. * r->ffn * r->hidden;
+    double all = layer * r->layers + (double)r->vocab * r->hidden;
+    if (r->pipeline > 1)
+        r->first_layers = (int)(all / r->pipeline / layer) + 1;
+}
+
 /* Why a row cannot be told to hypar; NULL: it can. */
 static const char *why_not(const struct truth_row *r)
 {
@@ -153,6 +210,9 @@ static const char *why_not(const struct truth_row *r)
                         strncmp(r->model, "bert", 4) == 0),
           "T5, and BERT with the head that it is trained with" },
         { r->latent, "latent attention" },
+        { says(r, "tunable_overlap"), "micro-batches in groups of another size than stages" },
+        { says(r, "account_for_embedding"), "a stage without layers" },
+        { says(r, "no_masked_softmax") || says(r, "uninstall_te"), "softmax in fp32" },
         { strcmp(r->parameters, "fp32") == 0, "fp32 parameters under autocast" },
         { !*r->word && (r->layers == 0 || r->batch == 0), "settings not printed" },
         { r->devices == 0, "number of devices not printed" },
@@ -162,6 +222,19 @@ static const char *why_not(const struct truth_row *r)
         if (reasons[i].it)
             return reasons[i].why;
     return NULL;
+}
+
+/* A figure of an older container is left out where it is another than that of the newer one,
+ * although both have the same settings: it is older than these, as the table says of some. */
+static void leave_out_old(struct truth_row *rows, int n)
+{
+    static const double same = 0.1;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n && strcmp(rows[i].container, "lts") == 0; k++)
+            if (!rows[i].left_out && strcmp(rows[k].container, "dev") == 0 &&
+                strcmp(rows[i].model, rows[k].model) == 0 && rows[i].peak_bytes > 0 &&
+                fabs(log(rows[i].peak_bytes / rows[k].peak_bytes)) > same)
+                rows[i].left_out = "two containers' memory differs: older than the settings";
 }
 
 /* A step on one device. */
@@ -180,8 +253,11 @@ static void complete(struct truth_row *r)
     int padded = PADDED_TO * r->tensor, vocab = r->vocab ? r->vocab : BPE;
     if (!r->data)
         r->data = r->devices / (r->tensor * r->pipeline * r->context);
-    if (r->table->context_as_data)
+    if (r->table->context_as_data) {
         r->data *= r->context;
+        if (r->micro_batch % r->context == 0) /* as many tokens on each device */
+            r->micro_batch /= r->context;
+    }
     if (r->table->padded_vocab)
         r->vocab = (vocab + padded - 1) / padded * padded; /* as Megatron-LM does */
     if (r->sequence_parallel < 0)
@@ -191,6 +267,8 @@ static void complete(struct truth_row *r)
         r->chunks = 1;
     if (strncasecmp(r->model, "llama", 5) == 0)
         r->gated = 1;
+    if (strcmp(r->framework, "nanotron") == 0)
+        read_nanotron(r);
     if (r->gated && !r->ffn)
         r->ffn = r->hidden * 8 / 3 / 64 * 64; /* as Megatron-LM chooses */
     if (!r->left_out)
@@ -215,8 +293,11 @@ int truth_read(struct arena *arena, const struct truth_table *table, struct trut
             complete_single(r);
         if (!*r->framework)
             r->framework = table->framework;
+        if (table->cases)
+            read_case(r);
         r->left_out = why_not(r);
         complete(r);
     }
+    leave_out_old(*rows, csv.n_rows);
     return csv.n_rows;
 }

@@ -14,6 +14,9 @@
 
 enum { TRUTH_TEXT = 512, TRUTH_PLAN = 2048 };
 
+/* Whose memory a table tells. */
+enum truth_whose { FULLEST_DEVICE, FIRST_DEVICE, LAST_DEVICE };
+
 /* How the jobs of a table were run, unless its rows say it. */
 struct truth_table {
     const char *name;      /* of its file, without ".csv" */
@@ -26,7 +29,9 @@ struct truth_table {
     const char *one_device; /* on a single one of these, networks as words of the zoo */
     bool context_as_data;   /* devices that divide the sequence are counted as replicas: as much
                                arithmetic, without the exchange of keys and values */
-    bool last_device;       /* memory is that of the last device; else of the fullest */
+    enum truth_whose whose; /* memory is that of this device */
+    bool reserved;          /* memory is what the allocator reserved; else handed out */
+    bool cases;             /* names of rows say how they were run (read.c) */
     bool padded_vocab;      /* the vocabulary is filled up to a multiple of 128 x tensor */
     bool search; /* micro-batches and chunks that were not printed are searched for */
 };
@@ -42,6 +47,7 @@ struct truth_prediction {
     double launch_s;                         /* of the slowest host, beside all of these */
     struct less_known parts;                 /* of the step */
     double state_bytes, peak_bytes;          /* what lasts, and the most */
+    double probability;                      /* that it fits */
     char device[32];                         /* as the table of devices calls it */
     char failure[TRUTH_TEXT];                /* no prediction, and why */
 };
@@ -51,6 +57,9 @@ struct truth_row {
     const char *source, *model, *device, *precision, *recompute, *zero, *gradients, *attention;
     const char *framework, *word; /* of the network, where the table has it, else "" */
     const char *parameters;       /* their precision, where it is another */
+    const char *container;        /* "lts": of an older one */
+    int deterministic, first_layers, last_layers, instances; /* of the divided optimizer */
+    char members[160]; /* of the framework, as the row says; each begins with a comma */
     int devices, layers, hidden, heads, kv_heads, ffn, seq, vocab, tied, untied, gated, moe;
     int batch, micro_batch, tensor, data, pipeline, chunks, context, sequence_parallel, latent;
     double step_s, state_bytes, peak_bytes; /* measured; 0: not */

@@ -48,6 +48,14 @@ enum hypar_width {
     HYPAR_WIDTH_COUNT,
 };
 
+/* What recompute "selective" computes again. */
+enum hypar_selective {
+    HYPAR_SELECTIVE_ATTENTION, /* scores, softmax and dropout of attention that is written out
+                                */
+    HYPAR_SELECTIVE_PRODUCTS,  /* in layers all but attention and every second product */
+    HYPAR_SELECTIVE_COUNT,
+};
+
 /* Exchanges, by what waits for them. */
 enum hypar_traffic {
     HYPAR_TRAFFIC_GRADIENTS, /* sums of parameters' gradients: only updates wait */
@@ -65,13 +73,23 @@ struct hypar_framework_memory {
     double context_bytes;      /* of libraries, beside the device's own; usual: 0 */
     double communicator_bytes; /* of each kind of group that a device exchanges with */
     double workspaces;         /* handles and streams with a workspace for products */
+    double workspace_bytes;    /* of each, where the library is told; usual: the device's */
     double fragmentation;      /* what the allocator holds beside what it handed out, as a share
                                   of this */
-    double logits_fp32;  /* tensors in fp32 as large as the logits, at the loss; usual: 0. The
-                            first  is kept from the forward to the backward half in place of the
-                            short  logits, the others are there in the backward half */
+    double logits_fp32; /* tensors in fp32 as large as the logits, at the loss; usual: 0. The
+                           first  is kept from the forward to the backward half in place of the
+                           short  logits, the others are there in the backward half */
+    double deferred_logits; /* micro-batches whose errors of the logits wait for the gradient of
+                               the last product's weights */
     bool flat_gradients; /* gradients lie in buffers that last from step to step, whatever the
                             kernels are */
+    bool bucket_copies;  /* gradients that are summed whole lie once more in buckets that last,
+                            in  the parameters' precision */
+    bool
+        state_by_stage; /* each stage that uses a parameter divides the optimizer's state of it
+                           among its own devices; else all devices that have the parameter do */
+    bool fused_norms;   /* norms are kernels of their own where others are operator by operator:
+                           they keep what they read alone */
     double bias, spread; /* mean and standard deviation of log(measured / predicted) memory */
 };
 
@@ -99,6 +117,7 @@ struct hypar_framework {
     enum hypar_attention attention;
     double attention_dropout; /* share of the weights of attention that is dropped where it is
                                  written out and the model does not say */
+    enum hypar_selective selective;
     bool keeps_masks; /* of dropouts, a byte for each element, until the backward half */
     /* Precisions: of the gradients of parameters; of parameters that are gathered because they
      * are divided; of the messages that sum gradients; of logits and loss. */

@@ -141,7 +141,10 @@ struct hypar_layout {
     bool sequence_parallel; /* activations between the layers are divided by sequence, else
                                copied */
     enum hypar_recompute recompute;
-    enum hypar_shard shard; /* of every operator with parameters, among its replicas */
+    enum hypar_shard shard;        /* of every operator with parameters, among its replicas */
+    int first_layers, last_layers; /* of the first and of the last stage, the others have even
+                                      shares of the rest; 0: as without */
+    int shard_over; /* replicas that divide each parameter; 0: all of its stage */
 };
 
 /* How the step of a plan is simulated (hypar/sim.h); zero: the defaults. */

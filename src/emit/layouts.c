@@ -264,6 +264,12 @@ enum hypar_status hp_check_equal_parts(const struct target *target,
                                        struct hypar_error *err)
 {
     int stages = l->pipeline * l->chunks;
+    if (l->first_layers || l->last_layers)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "layers of the first or last stage are given, expected as many in each");
+    if (l->shard_over && l->shard_over != l->data)
+        return hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d, expected all replicas, %d",
+                       l->shard_over, l->data);
     TRY(hp_check_target_schedule(target, l->schedule, l->pipeline > 1, err));
     if (l->pipeline > 1 && l->shard > HYPAR_SHARD_OPTIMIZER)
         return hp_fail(err, HYPAR_INFEASIBLE,

@@ -26,7 +26,8 @@ enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor)
 {
     enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
     bool waits = plan->n_stages > 1 || plan->schedule.micro_batches > 1;
-    bool scatters = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER && !waits;
+    bool scatters = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER && !waits &&
+                    !plan->simulation.framework.memory.flat_gradients;
     return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
 }
 

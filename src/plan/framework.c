@@ -21,6 +21,7 @@ enum member_kind { CHOICE, TRUTH, AMOUNT, WHOLE, OVERLAP, TEXT };
 
 static const char *const launches[] = { "usual", "eager", "captured" };
 static const char *const attentions[] = { "fused", "unfused", "flash1", "flash2", "flash3" };
+static const char *const selectives[] = { "attention", "products" };
 static const char *const widths[] = { "usual", "fp32", "short" };
 static const char *const traffic[] = { "gradients", "gathers", "tensor", "sequence", "stages" };
 
@@ -46,6 +47,7 @@ static const struct member {
     { "launches", WORDS(launches, launches), .summary = "of kernels: one by one (eager), captured as a graph, or as is usual for the kernels" },
     { "attention", WORDS(attention, attentions), .summary = "fused into the device's best kernel or one of a generation, or unfused: scores lie in memory" },
     { "attention_dropout", NUMBER(attention_dropout, 0, 0.99), .summary = "share of weights dropped where attention is unfused and the model does not say" },
+    { "selective", WORDS(selective, selectives), .summary = "what recompute 'selective' computes again: written attention, or all of a layer but attention and every second product" },
     { "keeps_masks", TRUTH, AT(keeps_masks), .summary = "a byte for each element of a dropout is kept for the backward half" },
     { "gradients", WORDS(gradients, widths), .summary = "precision of parameters' gradients: the parameters' (usual, short) or fp32" },
     { "gathers", WORDS(gathers, widths), .summary = "of divided parameters as they are gathered" },
@@ -59,9 +61,14 @@ static const struct member {
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .summary = "handles and streams with a workspace for products (0: as usual)" },
+    { "workspace_bytes", BYTES(memory.workspace_bytes), .summary = "bytes of a workspace (0: as usual for the device)" },
     { "fragmentation", NUMBER(memory.fragmentation, 0, 0.99), .summary = "what the allocator holds beside what it handed out, as a share of this (0: as usual)" },
     { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .summary = "tensors in fp32, as large as the logits, at the loss" },
+    { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .summary = "micro-batches whose errors of the logits wait, as the gradient of the last weights is computed later" },
     { "flat_gradients", TRUTH, AT(memory.flat_gradients), .summary = "gradients lie in buffers that last from step to step" },
+    { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole lie once more in buckets that last" },
+    { "state_by_stage", TRUTH, AT(memory.state_by_stage), .summary = "each stage that uses a parameter has the optimizer's state of it" },
+    { "fused_norms", TRUTH, AT(memory.fused_norms), .summary = "norms are kernels of their own, whatever the kernels are" },
     { "bare", TRUTH, AT(memory.bare), .summary = "nothing but tensors is in memory" },
     { "memory_bias", NUMBER(memory.bias, -10, 10), .told = true, .summary = "mean of log(measured / predicted) memory" },
     { "memory_spread", NUMBER(memory.spread, 0, 10), .told = true, .summary = "standard deviation of it" },

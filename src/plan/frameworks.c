@@ -13,7 +13,7 @@
 #define FP32_GRADIENTS .gradients = HYPAR_WIDTH_FP32, .sums = HYPAR_WIDTH_FP32
 #define MEGATRON \
     .launches = HYPAR_LAUNCHES_EAGER, .keeps_masks = true, \
-    .memory.logits_fp32 = 1, .memory.flat_gradients = true
+    .memory.logits_fp32 = 1, .memory.flat_gradients = true, .memory.state_by_stage = true
 /* Before FlashAttention. */
 #define MEGATRON_2021 \
     MEGATRON, FP32_GRADIENTS, .attention = HYPAR_ATTENTION_UNFUSED, .attention_dropout = 0.1
@@ -70,11 +70,15 @@ static const struct hypar_framework rows[] = {
             "mixed_precision_param bfloat16, mixed_precision_reduce float32, compile and async "
             "tensor parallelism off unless asked for (--as torchtitan,kernels=compiled); FSDP2 "
             "prefetches a layer in each half (pytorch/pytorch pull 128884); logits in fp32 "
-            "before the loss.",
+            "before a loss that is not compiled (train.py, 2024); selective activation "
+            "checkpointing 'op' keeps attention and every second product "
+            "(parallelize_llama.py).",
         PYTORCH_SHARDED,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
         .loss = HYPAR_WIDTH_FP32,
+        .selective = HYPAR_SELECTIVE_PRODUCTS,
+        .memory = { .logits_fp32 = 3 },
     },
     {
         .name = "megatron-2021",
@@ -116,6 +120,31 @@ static const struct hypar_framework rows[] = {
         .layer_s = 2.4e-3,
         .bucket_bytes = 160e6,
         WAITS([HYPAR_TRAFFIC_TENSOR] = true),
+    },
+    {
+        .name = "nanotron",
+        .summary = "nanotron: 3D parallelism, operator by operator",
+        .source =
+            "nanotron's source of February 2025 (github.com/huggingface/nanotron, "
+            "src/nanotron, "
+            "and scripts/scaling_benchmarks.py): FlashAttention 2 and norms by Triton, other "
+            "operators one by one; gradients added up in one fp32 buffer, that PyTorch's DDP "
+            "sums beside the last backward pass with short copies in its buckets, or that one "
+            "all-reduce sums after it where the optimizer is divided; logits in fp32, and less "
+            "their maximum; REDUCE_SCATTER tensor parallelism with asynchronous exchanges.",
+        .kernels = HYPAR_KERNELS_EAGER,
+        .attention = HYPAR_ATTENTION_FLASH2,
+        .gradients = HYPAR_WIDTH_FP32,
+        .gathers = HYPAR_WIDTH_SHORT,
+        .sums = HYPAR_WIDTH_FP32,
+        .loss = HYPAR_WIDTH_FP32,
+        .bucket_bytes = 25e6,
+        WAITS([HYPAR_TRAFFIC_GRADIENTS] = true, [HYPAR_TRAFFIC_TENSOR] = true),
+        .memory = { .logits_fp32 = 2,
+                    .flat_gradients = true,
+                    .bucket_copies = true,
+                    .state_by_stage = true,
+                    .fused_norms = true },
     },
     {
         .name = "nemo",

@@ -1,6 +1,7 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
  * gradients and the optimizer's state. Activations are counted by the program (program/memory).
  */
+#include <math.h>
 #include <string.h>
 
 #include "plan/memory_terms.h"
@@ -28,10 +29,12 @@ double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
-/* Are weights computed with cast from masters in each step? */
+/* Are weights computed with cast from masters in each step? Where gradients lie in buffers of
+ * their own, weights do, too. */
 static bool casts_weights(const struct hypar_plan *plan)
 {
-    return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
+    const struct hypar_framework *framework = &plan->simulation.framework;
+    return hp_goes_by_modules(framework) && !framework->memory.flat_gradients &&
            hp_precision_bytes(plan->precision) <
                hp_precision_bytes(hp_master_precision(plan->precision));
 }
@@ -134,6 +137,20 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
+int hp_state_copies(const struct hypar_plan *plan, int tensor)
+{
+    const struct hypar_graph *g = plan->graph;
+    int copies = 1, begin = g->use_start[tensor];
+    bool by_stage = hp_framework_memory(&plan->simulation)->state_by_stage;
+    for (int u = begin + 1; by_stage && u < g->use_start[tensor + 1]; u++) {
+        bool seen = false;
+        for (int v = begin; v < u; v++)
+            seen |= plan->ops[g->use[v].op].device[0] == plan->ops[g->use[u].op].device[0];
+        copies += !seen;
+    }
+    return copies;
+}
+
 struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
 {
     struct param_bytes each =
@@ -170,6 +187,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
         all += (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
     int over = hp_param_user(plan, tensor)->shard_over;
     double share = all > one ? one / all : 1; /* of what a device holds */
+    share = fmin(1, share * hp_state_copies(plan, tensor));
     if (over > 0 && share < 1. / over)
         share = 1. / over;
     for (int i = 0; i < h->n; i++) {

@@ -80,6 +80,7 @@ static struct hypar_framework_memory usual_memory(const struct hypar_device *dev
     struct hypar_framework_memory m = *how->framework;
     m.context_bytes += device->context_bytes;
     m.workspaces = m.workspaces > 0 ? m.workspaces : 2;
+    m.workspace_bytes = m.workspace_bytes > 0 ? m.workspace_bytes : device->workspace_bytes;
     m.communicator_bytes = m.communicator_bytes > 0 ? m.communicator_bytes : 550e6;
     m.fragmentation = m.fragmentation > 0 ? m.fragmentation : 0.04;
     if (!(m.spread > 0)) {

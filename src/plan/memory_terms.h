@@ -32,7 +32,7 @@
     TERM(activations, "activations", TENSORS, ALWAYS, "comm", COUNTED) \
     TERM(buffers, "buffers", TENSORS, ALWAYS, "sample", COUNTED) \
     TERM(losses, "fp32 copies at the loss", TENSORS, NONZERO, "attribute", COUNTED) \
-    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->device->workspace_bytes) \
+    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->usual.workspace_bytes) \
     TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
     TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
     TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes) \
@@ -83,6 +83,10 @@ double hp_tensor_bytes(const struct hypar_memory *memory);
 
 /* How the framework of a simulation uses memory. */
 const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how);
+
+/* How often the optimizer's state of a parameter is there, divided or not: once, or where the
+ * framework has it so in each group of devices that has stages which use the parameter. */
+int hp_state_copies(const struct hypar_plan *plan, int tensor);
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 

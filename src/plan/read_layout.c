@@ -13,9 +13,12 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
                      JSON_ANY("schedule", &schedule),
                      JSON_WHOLE("?chunks", &layout->chunks, 1, HP_MAX_PARTS),
                      JSON_INT("?micro_batches", &layout->micro_batches, 1, INT64_MAX),
+                     JSON_WHOLE("?first_layers", &layout->first_layers, 1, HP_MAX_PARTS),
+                     JSON_WHOLE("?last_layers", &layout->last_layers, 1, HP_MAX_PARTS),
                      JSON_BOOL("?sequence_parallel", &layout->sequence_parallel),
                      JSON_CHOICE("?recompute", &layout->recompute, hp_recompute_names,
                                  HYPAR_RECOMPUTE_COUNT),
+                     JSON_WHOLE("?shard_over", &layout->shard_over, 1, HP_MAX_PARTS),
                      JSON_CHOICE("?shard", &layout->shard, hp_shard_names, HYPAR_SHARD_COUNT)));
     layout->schedule = hp_layout_schedule(layout);
     return schedule.value ? hp_read_schedule_kind(&schedule, &layout->schedule, err) : HYPAR_OK;

@@ -54,25 +54,32 @@ static bool leaves_layer(const struct hypar_graph *g, const int *layer, int op)
     return false;
 }
 
-/* All of the layers but what crosses their borders; false: that is nothing. */
-static bool mark_layers(struct hypar_plan *plan, const int *layer)
+/* All of the layers but what crosses their borders; false: that is nothing. `some`: attention
+ * is kept, too, and a layer's first, third, ... product. */
+static bool mark_layers(struct hypar_plan *plan, const int *layer, bool some)
 {
+    const struct hypar_graph *g = plan->graph;
     bool any = false;
-    for (int op = 0; op < plan->graph->n_ops; op++) {
-        plan->ops[op].recompute = layer[op] >= 0 && !leaves_layer(plan->graph, layer, op);
+    int products = 0;
+    for (int op = 0; op < g->n_ops; op++) {
+        enum op_kind kind = g->ops[op].kind;
+        products = op > 0 && layer[op] != layer[op - 1] ? 0 : products;
+        products += kind == OP_LINEAR;
+        bool kept = some && (kind == OP_ATTENTION || (kind == OP_LINEAR && products % 2 == 1));
+        plan->ops[op].recompute = layer[op] >= 0 && !kept && !leaves_layer(g, layer, op);
         any |= plan->ops[op].recompute;
     }
     return any;
 }
 
-static void mark_full(struct hypar_plan *plan)
+static void mark_all_layers(struct hypar_plan *plan, bool some)
 {
     struct arena scratch = { 0 };
     int *layer = NEW(&scratch, int, plan->graph->n_ops);
     find_modules(&scratch, plan->graph, layer);
-    if (!mark_layers(plan, layer)) {
+    if (!mark_layers(plan, layer, some)) {
         find_repeated(plan->graph, layer);
-        mark_layers(plan, layer);
+        mark_layers(plan, layer, some);
     }
     hp_arena_free(&scratch);
 }
@@ -136,8 +143,11 @@ void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompu
 {
     for (int op = 0; op < plan->graph->n_ops; op++)
         plan->ops[op].recompute = false;
+    bool products = plan->simulation.framework.selective == HYPAR_SELECTIVE_PRODUCTS;
     if (recompute == HYPAR_RECOMPUTE_FULL)
-        mark_full(plan);
-    if (recompute == HYPAR_RECOMPUTE_SELECTIVE)
+        mark_all_layers(plan, false);
+    if (recompute == HYPAR_RECOMPUTE_SELECTIVE && products)
+        mark_all_layers(plan, true);
+    else if (recompute == HYPAR_RECOMPUTE_SELECTIVE)
         mark_attention(plan);
 }

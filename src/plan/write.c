@@ -85,12 +85,18 @@ void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout
     hp_json_put_string(w, "schedule", hypar_schedule_text(layout->schedule));
     if (layout->chunks > 1)
         hp_json_put_int(w, "chunks", layout->chunks);
+    if (layout->first_layers)
+        hp_json_put_int(w, "first_layers", layout->first_layers);
+    if (layout->last_layers)
+        hp_json_put_int(w, "last_layers", layout->last_layers);
     if (layout->sequence_parallel)
         hp_json_put_bool(w, "sequence_parallel", true);
     if (layout->recompute != HYPAR_RECOMPUTE_NONE)
         hp_json_put_string(w, "recompute", hypar_recompute_text(layout->recompute));
     if (layout->shard != HYPAR_SHARD_NONE)
         hp_json_put_string(w, "shard", hypar_shard_text(layout->shard));
+    if (layout->shard_over)
+        hp_json_put_int(w, "shard_over", layout->shard_over);
     hp_json_end_object(w);
 }
 

@@ -33,7 +33,7 @@ enum {
     HP_LONG = 12, /* so many whole plans take a minute */
 };
 
-/* Memory of the tables or the cache of a search. */
+/* Memory of the tables of a search, or of all its caches together. */
 static const double HP_MOST_BYTES = 0x1p29;
 
 /* Two steps, or two needs of memory, are about the same within this factor. */

@@ -18,6 +18,7 @@ $ hypar models gpt2
 > kv_heads                         0      0   1048576
 > tied                             1      0         1
 > biases                           1      0         1
+> gated                            0      0         1
 >
 > As in gpt2:layers=12.
 $ hypar models mlp

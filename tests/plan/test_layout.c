@@ -233,6 +233,13 @@ static const struct {
       "plan: layout: unknown member 'dat', did you mean data?" },
     { LLAMA, "full:2", "'layout':{'tensor':2,'shard':'optimizer'}",
       "plan: layout: shard 'optimizer' needs replicas, expected data above 1" },
+    { LLAMA, "full:4", "'layout':{'data':4,'shard':'optimizer','shard_over':3}",
+      "plan: layout: shard_over 3, expected a divisor of data 4" },
+    { LLAMA, "full:4", "'layout':{'data':4,'shard_over':2}",
+      "plan: layout: shard_over 2, but nothing is sharded" },
+    { LLAMA, "full:2", "'layout':{'pipeline':2,'first_layers':4}",
+      "plan: layout: 4 layers in the first and 0 in the last of 2 stages, expected stages "
+      "without chunks, and at least one of the 4 layers left for each other" },
     { LLAMA, "full:2", "'layout':[2]", "plan: layout: expected an object, not an array" },
 };
 
@@ -257,13 +264,18 @@ static void is_written_back(void **state)
         "\"schedule\": \"none\", \"shard\": \"parameters\"}",
         "\"layout\": {\"data\": 1, \"tensor\": 2, \"pipeline\": 4, \"micro_batches\": 8, "
         "\"schedule\": \"gpipe\", \"sequence_parallel\": true, \"recompute\": \"full\"}",
+        "\"layout\": {\"data\": 4, \"tensor\": 1, \"pipeline\": 2, \"micro_batches\": 2, "
+        "\"schedule\": \"1f1b\", \"first_layers\": 1, \"last_layers\": 3, "
+        "\"shard\": \"optimizer\", \"shard_over\": 2}",
     };
     static const char *const given[] = {
         "'layout':{'tensor':4,'data':2,'shard':'parameters'}",
         "'layout':{'tensor':2,'pipeline':4,'micro_batches':8,'schedule':'gpipe',"
         "'sequence_parallel':true,'recompute':'full'},'ops':[]",
+        "'layout':{'data':4,'pipeline':2,'micro_batches':2,'first_layers':1,'last_layers':3,"
+        "'shard':'optimizer','shard_over':2}",
     };
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct hypar_plan *plan = must_read(LLAMA, "full:8", given[i]);
         char *text = check_round_trip(plan);
         assert_non_null(strstr(text, texts[i]));
@@ -347,14 +359,54 @@ static void builds_large_ones(void **state)
     }
 }
 
+/* The stage of the first operator of each layer. */
+static void has_layers_as_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        int stage[4]; /* by layer */
+    } rows[] = { { "", { 0, 0, 1, 1 } },
+                 { ",'first_layers':1", { 0, 1, 1, 1 } },
+                 { ",'last_layers':1", { 0, 0, 0, 1 } },
+                 { ",'first_layers':3,'last_layers':1", { 0, 0, 0, 1 } } };
+    char rest[200], op[40];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(rest, sizeof rest, "'layout':{'pipeline':2,'data':4%s}", rows[i].more);
+        struct hypar_plan *plan = must_read(LLAMA, "full:8", rest);
+        for (int layer = 0; layer < 4; layer++) {
+            snprintf(op, sizeof op, "layers.%d.q_proj", layer);
+            assert_int_equal(plan->ops[hypar_graph_find_op(plan->graph, op)].stage,
+                             rows[i].stage[layer]);
+        }
+        hypar_plan_free(plan);
+    }
+}
+
+static void divides_among_some_replicas(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan =
+        must_read(LLAMA, "full:8", "'layout':{'data':8,'shard':'optimizer','shard_over':4}");
+    int op = hypar_graph_find_op(plan->graph, "layers.0.q_proj");
+    assert_int_equal(plan->ops[op].shard_over, 4);
+    hypar_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(divides_operators), cmocka_unit_test(keeps_heads_whole),
-        cmocka_unit_test(numbers_devices),   cmocka_unit_test(cuts_stages),
-        cmocka_unit_test(refuses),           cmocka_unit_test(is_written_back),
-        cmocka_unit_test(is_overridden),     cmocka_unit_test(is_left),
+        cmocka_unit_test(divides_operators),
+        cmocka_unit_test(keeps_heads_whole),
+        cmocka_unit_test(numbers_devices),
+        cmocka_unit_test(cuts_stages),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(is_written_back),
+        cmocka_unit_test(is_overridden),
+        cmocka_unit_test(is_left),
         cmocka_unit_test(builds_large_ones),
+        cmocka_unit_test(has_layers_as_told),
+        cmocka_unit_test(divides_among_some_replicas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <hypar/explain.h>
+
 #include "machine/machine.h"
 #include "search/subsets.h"
 #include "tests/simulated.h"
@@ -234,12 +236,41 @@ static void left_out(void **state)
     hypar_graph_free(graph);
 }
 
+/* explain tells what the slow node costs, of a plan that uses it. */
+static void explained(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of("mlp:1024-2048-2048-1024", 9600);
+    struct hypar_machine *machine = machine_of("cluster:3x2,device=h100,node1.inter=0.01x");
+    struct hypar_search_options options = { .planner = "dp", .precision = HYPAR_BF16 };
+    struct hypar_explanation *e;
+    struct hypar_found *found;
+    struct hypar_error err;
+    const struct hypar_what_if *row = NULL;
+    if (hypar_search(&found, graph, machine, &options, &err) ||
+        hypar_explain(&e, hypar_found_plan(found), NULL, &err))
+        fail_msg("%s", err.text);
+    double step_s = hypar_sim_summary(hypar_explanation_info(e).sim).step_s;
+    for (int i = 0; hypar_explained_what_if(e, i); i++)
+        if (strcmp(hypar_explained_what_if(e, i)->what, "without node 1") == 0)
+            row = hypar_explained_what_if(e, i);
+    assert_non_null(row);
+    assert_null(row->why_not);
+    assert_true(row->step_s < 0.5 * step_s);
+    assert_int_equal(hypar_plan_idle_devices(row->plan), 2);
+    hypar_explanation_free(e);
+    hypar_found_free(found);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_nodes),     cmocka_unit_test(not_of_grids),
         cmocka_unit_test(kept_of_listed), cmocka_unit_test(subsets_of_machines),
         cmocka_unit_test(moved_plans),    cmocka_unit_test(left_out),
+        cmocka_unit_test(explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,6 +240,117 @@ static int layer_of(const char *name)
     return at && at[2] >= '0' && at[2] <= '9' ? at[2] - '0' : -1;
 }
 
+/* Memory --------------------------------------------------------------------------------- */
+
+static struct hypar_memory memory_on(const char *machine, const char *model, const char *layout,
+                                     const char *as)
+{
+    struct hypar_plan *plan = plan_on(machine, model, layout, as);
+    struct hypar_sim *sim;
+    struct hypar_error err;
+    if (hypar_simulate(&sim, plan, NULL, &err) != HYPAR_OK)
+        fail_msg("%s: %s", as, err.text);
+    struct hypar_memory memory = hypar_sim_device(sim, 0).memory;
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+    return memory;
+}
+
+static struct hypar_memory memory(const char *layout, const char *as)
+{
+    return memory_on("full:2,device=h200", GPT, layout, as);
+}
+
+/* Short gradients lie in buckets beside the fp32 ones that are added up; not where replicas
+ * divide the optimizer's state, and each sums its part. */
+static void buckets_hold_gradients_again(void **state)
+{
+    (void)state;
+    struct hypar_memory once = memory(replicas, "megatron"),
+                        twice = memory(replicas, "megatron,bucket_copies=yes");
+    assert_true(twice.gradients - once.gradients == once.parameters); /* both 2 bytes each */
+    once = memory(divided, "megatron");
+    twice = memory(divided, "megatron,bucket_copies=yes");
+    assert_true(twice.gradients == once.gradients);
+}
+
+static void a_workspace_is_as_large_as_told(void **state)
+{
+    (void)state;
+    assert_true(memory(replicas, "megatron,workspace_bytes=3MB").allocated -
+                    memory(replicas, "megatron,workspace_bytes=1MB").allocated ==
+                2 * 2e6);
+}
+
+/* Two micro-batches of 2 samples on each device, 16 tokens, 64 logits of 2 bytes. */
+static void deferred_errors_of_logits_wait(void **state)
+{
+    (void)state;
+    static const char layout[] = "\"data\": 2, \"micro_batches\": 2";
+    struct hypar_memory at_once = memory(layout, "megatron"),
+                        later = memory(layout, "megatron,deferred_logits=5");
+    assert_true(later.activations - at_once.activations == 2 * 2 * 16 * 64 * 2);
+}
+
+/* The embedding, 64 x 64 with 12 bytes of state each, is in both stages: four devices have a
+ * quarter of its state each, or the two of a stage halves. */
+static void stages_have_state_of_their_own(void **state)
+{
+    (void)state;
+    static const char layout[] = "\"data\": 2, \"pipeline\": 2, \"micro_batches\": 2, "
+                                 "\"shard\": \"optimizer\"";
+    static const char machine[] = "full:4,device=h200";
+    struct hypar_memory all = memory_on(machine, GPT, layout, "megatron,state_by_stage=no"),
+                        own = memory_on(machine, GPT, layout, "megatron");
+    assert_true(own.optimizer - all.optimizer == 12. * 64 * 64 / 4);
+}
+
+/* Step by step an RMS norm keeps what it normalised in fp32 and once more: 6 bytes of each
+ * element of the seven norms, 4 samples of 16 x 64 on each device. */
+static void norms_of_one_kernel_keep_what_they_read(void **state)
+{
+    (void)state;
+    static const char model[] = "llama:layers=3,hidden=64,heads=4,ffn=128,seq=16,vocab=64";
+    static const char machine[] = "full:2,device=h200";
+    struct hypar_memory steps = memory_on(machine, model, replicas, "eager"),
+                        fused = memory_on(machine, model, replicas, "eager,fused_norms=yes");
+    assert_true(steps.saved - fused.saved <= 7. * 6 * 4 * 16 * 64);
+    assert_true(steps.saved - fused.saved > 6. * 4 * 4 * 16 * 64);
+}
+
+static bool again(const struct hypar_plan *plan, const char *name)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (strcmp(plan->graph->ops[op].name, name) == 0)
+            return plan->ops[op].recompute;
+    fail_msg("no operator %s", name);
+    return false;
+}
+
+/* Of a layer's products every second one, of the rest all but attention and what leaves it. */
+static void selective_is_as_the_framework_says(void **state)
+{
+    (void)state;
+    static const char model[] = "llama:layers=3,hidden=64,heads=4,ffn=128,seq=16,vocab=64";
+    static const char layout[] = "\"data\": 2, \"recompute\": \"selective\"";
+    static const struct {
+        const char *name;
+        bool again;
+    } ops[] = { { "layers.1.q_proj", false },  { "layers.1.k_proj", true },
+                { "layers.1.v_proj", false },  { "layers.1.attn", false },
+                { "layers.1.o_proj", true },   { "layers.1.gate_proj", false },
+                { "layers.1.up_proj", true },  { "layers.1.silu", true },
+                { "layers.1.mlp.add", false }, { "lm_head", false } };
+    struct hypar_plan *plan = plan_on("full:2,device=h200", model, layout, "torchtitan");
+    for (size_t i = 0; i < COUNT(ops); i++)
+        if (again(plan, ops[i].name) != ops[i].again)
+            fail_msg("%s", ops[i].name);
+    hypar_plan_free(plan);
+    plan = plan_on("full:2,device=h200", model, layout, "fsdp"); /* nothing is written out */
+    assert_false(again(plan, "layers.1.k_proj"));
+    hypar_plan_free(plan);
+}
+
 /* A layer is gathered when the last operator with parameters of the one `prefetch` + 1 before
  * it is done, and no earlier. */
 static void layers_are_gathered_ahead(void **state)
@@ -314,6 +425,12 @@ int main(void)
         cmocka_unit_test(the_host_adds_seconds),
         cmocka_unit_test(buckets_are_those_of_the_option),
         cmocka_unit_test(layers_are_gathered_ahead),
+        cmocka_unit_test(buckets_hold_gradients_again),
+        cmocka_unit_test(a_workspace_is_as_large_as_told),
+        cmocka_unit_test(deferred_errors_of_logits_wait),
+        cmocka_unit_test(stages_have_state_of_their_own),
+        cmocka_unit_test(norms_of_one_kernel_keep_what_they_read),
+        cmocka_unit_test(selective_is_as_the_framework_says),
         cmocka_unit_test(a_loss_in_fp32_moves_twice_the_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

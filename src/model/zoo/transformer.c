@@ -114,6 +114,7 @@ enum {
     GPT_KV_HEADS,
     GPT_TIED,
     GPT_BIASES,
+    GPT_GATED,
 };
 
 static const struct option gpt_options[] = {
@@ -130,6 +131,7 @@ static const struct option gpt_options[] = {
     [GPT_KV_HEADS] = { "kv_heads", 0, 0, MAX_WIDTH }, /* 0: as heads */
     [GPT_TIED] = { "tied", 1, 0, 1 },
     [GPT_BIASES] = { "biases", 1, 0, 1 }, /* of linear layers */
+    [GPT_GATED] = { "gated", 0, 0, 1 },   /* silu of one product times another, for gelu */
 };
 
 /* Columns [start, stop) of the matrix and of the bias of `whole`, as a layer of their own: a
@@ -166,8 +168,16 @@ static int gpt_layer(struct net *net, int x, const int *option)
     y = hp_net_linear(net, "attn.c_proj", y, hidden, biases);
     x = add(net, "attn.add", x, drop(net, "attn.dropout", y, option[GPT_DROPOUT]));
 
-    y = hp_net_linear(net, "mlp.c_fc", layer_norm(net, "ln_2", x, 1e-5), ffn, biases);
-    y = hp_net_linear(net, "mlp.c_proj", apply(net, OP_GELU, "mlp.gelu", y), hidden, biases);
+    y = layer_norm(net, "ln_2", x, 1e-5);
+    int up = hp_net_linear(net, "mlp.c_fc", y, ffn, biases);
+    if (option[GPT_GATED]) {
+        int gate = hp_net_linear(net, "mlp.c_gate", y, ffn, biases);
+        y = hp_net_op(net, OP_MUL, "mlp.gated",
+                      INPUTS(apply(net, OP_SILU, "mlp.silu", gate), up), NULL);
+    } else {
+        y = apply(net, OP_GELU, "mlp.gelu", up);
+    }
+    y = hp_net_linear(net, "mlp.c_proj", y, hidden, biases);
     return add(net, "mlp.add", x, drop(net, "mlp.dropout", y, option[GPT_DROPOUT]));
 }
 

@@ -116,6 +116,15 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "shard '%s' needs replicas, expected data above 1",
                        hypar_shard_text(l->shard));
+    if (l->first_layers < 0 || l->last_layers < 0)
+        return hp_fail(err, HYPAR_INFEASIBLE, "first_layers %d, last_layers %d, expected some",
+                       l->first_layers, l->last_layers);
+    if (l->shard_over < 0 || (l->shard_over && l->data % l->shard_over))
+        return hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d, expected a divisor of data %d",
+                       l->shard_over, l->data);
+    if (l->shard_over && l->shard == HYPAR_SHARD_NONE)
+        return hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d, but nothing is sharded",
+                       l->shard_over);
     if (l->chunks > 1 && !hp_schedule[l->schedule].interleaves)
         return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
                        l->chunks, hypar_schedule_text(l->schedule));
@@ -157,6 +166,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
         plan->ops[op].resend = axes.op[op].gathered;
         plan->ops[op].shard = shard_of(plan, op, layout->shard);
+        plan->ops[op].shard_over = plan->ops[op].shard ? layout->shard_over : 0;
         place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);
     }
     return HYPAR_OK;

@@ -1,5 +1,5 @@
 /* Cutting a network into pipeline stages: between its repeated layers, else between operators;
- * equal numbers of layers, else balanced by time. */
+ * as many layers as the layout says, equal numbers, else balanced by time. */
 #include "plan/threed/threed.h"
 
 #include <math.h>
@@ -150,6 +150,30 @@ static enum hypar_status check_count(const struct pieces *p, const struct hypar_
     return HYPAR_OK;
 }
 
+/* Layers of the first and of the last stage as the layout says, even shares of the rest: fills
+ * first[], by stage. */
+static enum hypar_status share_layers(const struct pieces *p, const struct hypar_layout *layout,
+                                      int *first, struct hypar_error *err)
+{
+    int n = layout->pipeline, given = (layout->first_layers > 0) + (layout->last_layers > 0);
+    int rest = p->points.n - layout->first_layers - layout->last_layers, others = n - given;
+    if (!p->points.layers || layout->chunks > 1 || others < 0 || rest < others ||
+        (others == 0 && rest > 0))
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%d layers in the first and %d in the last of %d stages, expected stages "
+            "without chunks, and at least one of the %d layers left for each other",
+            layout->first_layers, layout->last_layers, n, p->points.n);
+    for (int s = 0; s < n; s++) {
+        int before = s - (layout->first_layers > 0);
+        first[s] = s == 0 ? 0
+                   : s == n - 1 && layout->last_layers
+                       ? p->points.n - layout->last_layers
+                       : layout->first_layers + (int)hp_even_part(rest, others, before).lo;
+    }
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *plan,
                                 const struct hypar_layout *layout,
                                 const struct tensor_axes *axes, const bool *borders,
@@ -161,7 +185,9 @@ enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *pl
     find_pieces(arena, plan, layout, axes, borders, n_stages, &p);
     TRY(check_count(&p, layout, err));
     int *first = NEW(arena, int, n_stages + 1), *needed = NEW(arena, int, p.points.n + 1);
-    if (p.points.layers && p.points.n % n_stages == 0) {
+    if (layout->first_layers || layout->last_layers) {
+        TRY(share_layers(&p, layout, first, err));
+    } else if (p.points.layers && p.points.n % n_stages == 0) {
         for (int s = 0; s < n_stages; s++)
             first[s] = s * (p.points.n / n_stages);
     } else {

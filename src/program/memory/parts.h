@@ -77,7 +77,7 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
  * with the step? Else they last from step to step. */
 static inline bool hp_gradients_begin(const struct hypar_program *program)
 {
-    return program->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
+    return hp_goes_by_modules(&program->plan->simulation.framework) &&
            !hp_framework_memory(&program->plan->simulation)->flat_gradients &&
            !program->iteration->forward && !program->iteration->delayed;
 }

@@ -14,6 +14,17 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 
 /* What lasts ------------------------------------------------------------------------- */
 
+/* Do a parameter's gradients lie in buckets, too, in which replicas sum them? */
+static bool in_buckets(const struct memory_maker *m, int tensor)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    int op = m->graph->use[m->graph->use_start[tensor]].op;
+    int sample = hp_sample_axis(m->graph->ops[op].nest);
+    return hp_framework_memory(&plan->simulation)->bucket_copies &&
+           !m->finder.held.shard[tensor] && sample >= 0 &&
+           hp_degree(&plan->ops[op].split, sample) > 1;
+}
+
 /* `sum`: the exchange that sums the gradient of a parameter; -1: it is not trained. */
 static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 {
@@ -27,7 +38,8 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
         return;
     }
     if (b->place.grad) {
-        memory->gradients += each.gradient * elements;
+        bool twice = in_buckets(m, b->place.tensor);
+        memory->gradients += (each.gradient + (twice ? each.weight : 0)) * elements;
         return;
     }
     if (sum >= 0 && m->units.n > 0 && hp_copies_weights(plan))
@@ -43,14 +55,15 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 }
 
 /* The optimizer's state of a parameter that is divided, where it is updated. */
-static void add_owned(struct memory_maker *m, int sum)
+static void add_owned(struct memory_maker *m, int sum, int tensor)
 {
     const struct hypar_plan *plan = m->program->plan;
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
+    int copies = hp_state_copies(plan, tensor);
     for (int i = 0; i < u->n; i++)
-        m->model->device[u->device[i]].optimizer += each.state * u->elements[i];
+        m->model->device[u->device[i]].optimizer += each.state * copies * u->elements[i];
 }
 
 /* What owners have of a place that is divided. */
@@ -248,6 +261,17 @@ static void add_place(struct memory_maker *m, struct place place, int sum)
     }
 }
 
+/* Errors of logits, as large as what is saved of these, stay where they are needed later. */
+static void add_deferred(struct memory_maker *m, const struct buffer *b)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    double micro_batches = hp_framework_memory(&plan->simulation)->deferred_logits;
+    if (b->loss && b->kept)
+        m->shared[b->device] += fmin(micro_batches, m->program->iteration->n_micro) *
+                                hp_precision_bytes(plan->precision) *
+                                (double)hp_box_elements(&b->box);
+}
+
 void hp_memory_of_passes(struct memory_maker *m)
 {
     const struct training_graph *k = &m->program->lowering->training;
@@ -260,7 +284,7 @@ void hp_memory_of_passes(struct memory_maker *m)
         if (k->exchange[d].place.grad)
             sum[k->exchange[d].place.tensor] = d;
         if (k->exchange[d].division != DIVIDE_NOT)
-            add_owned(m, d);
+            add_owned(m, d, k->exchange[d].place.tensor);
     }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors && !hp_stopped(m->options.stop); i++)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
@@ -269,8 +293,11 @@ void hp_memory_of_passes(struct memory_maker *m)
         for (int i = 0; i < m->finder.n; i++)
             add_buffer(m, b, &m->finder.buffer[i]);
         hp_find_saved(&m->finder, b);
-        for (int i = 0; i < m->finder.n; i++)
+        for (int i = 0; i < m->finder.n; i++) {
             add_buffer(m, b, &m->finder.buffer[i]);
+            if (b == 0)
+                add_deferred(m, &m->finder.buffer[i]);
+        }
         if (hp_gradients_begin(m->program))
             begin_gradients(m, &m->body[b]);
     }

@@ -94,9 +94,18 @@ static int wide_logits(const struct hypar_plan *plan)
     return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
 }
 
+/* Of a framework whose norms are kernels of their own, a norm keeps what it reads. */
+static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
+{
+    static const struct eager_row nothing;
+    bool norm = kind == OP_RMS_NORM || kind == OP_BATCH_NORM;
+    return norm && hp_framework_memory(&plan->simulation)->fused_norms ? &nothing
+                                                                       : &eager_rows[kind];
+}
+
 int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
 {
-    const struct eager_row *row = &eager_rows[kind];
+    const struct eager_row *row = row_of(plan, kind);
     int each = hp_precision_bytes(plan->precision);
     if (kind == OP_CROSS_ENTROPY)
         return wide_logits(plan) > 0 ? hp_precision_bytes(HYPAR_FP32) - each : 0;
@@ -114,7 +123,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct split *split = &plan->ops[op].split;
     int sample = hp_sample_axis(nest), classes = hp_nest_axis(nest, 'c');
-    int n = eager_rows[nest->kind].wide_errors;
+    int n = row_of(plan, nest->kind)->wide_errors;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
         return (wide_logits(plan) > 1 ? wide_logits(plan) - 1 : 0) +
@@ -133,7 +142,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
         each = hp_precision_bytes(plan->precision);
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
-    int errors = eager ? eager_rows[plan->graph->ops[op].kind].errors : 0;
+    int errors = eager ? row_of(plan, plan->graph->ops[op].kind)->errors : 0;
     return errors * each + (wide > 0 ? wide - each : 0);
 }
 

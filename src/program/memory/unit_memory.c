@@ -20,8 +20,8 @@
 bool hp_has_units(const struct hypar_program *program)
 {
     const struct hypar_plan *plan = program->plan;
-    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER ||
-        program->iteration->forward || program->iteration->delayed)
+    if (!hp_goes_by_modules(&plan->simulation.framework) || program->iteration->forward ||
+        program->iteration->delayed)
         return false;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int sample = hp_sample_axis(plan->graph->ops[op].nest);

@@ -58,7 +58,7 @@ struct search {
     int n_lanes;
     struct sim_cache *sim_cache[CHAINS];
     size_t most_bytes[CHAINS]; /* by lane: size at which the sim_cache, which keeps all
-                                * layouts that were tried, is replaced, if above
+                                * layouts that were tried, is replaced, if above its share of
                                 * HP_MOST_BYTES */
     void (*job)(struct search *s, struct chain *chain); /* current job of the chains */
     int n_chains;                                       /* chains begun */
@@ -102,7 +102,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
 }
 
 /* Insert a start in order: plans that fit in memory by their step, then the others by the
- * memory they lack. */
+ * memory they lack. Chains take the first ones; the timelines of others are not kept. */
 static void add_start(struct search *s, const struct start *start)
 {
     int i = s->n_starts++;
@@ -117,6 +117,10 @@ static void add_start(struct search *s, const struct start *start)
         s->start[i] = *other;
     }
     s->start[i] = *start;
+    if (s->n_starts > CHAINS) {
+        hp_delta_free(s->start[CHAINS].delta);
+        s->start[CHAINS].delta = NULL;
+    }
 }
 
 static enum hypar_status start_from(struct search *s, const char *name,
@@ -377,7 +381,7 @@ static void run_lane(void *arg, int lane)
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         s->job(s, &s->chain[i]);
     size_t bytes = hp_sim_cache_bytes(s->sim_cache[lane]);
-    if ((double)bytes > HP_MOST_BYTES && bytes > s->most_bytes[lane])
+    if ((double)bytes > HP_MOST_BYTES / s->n_lanes && bytes > s->most_bytes[lane])
         renew_lane(s, lane);
 }
 

@@ -91,7 +91,7 @@ static struct node *touch(struct delta_timeline *p, int id)
     if (node->changed == p->change)
         return node;
     p->touched =
-        GROW(&p->arena, struct node_before, p->touched, p->n_touched, &p->touched_capacity);
+        GROW(&p->logs, struct node_before, p->touched, p->n_touched, &p->touched_capacity);
     p->touched[p->n_touched++] = (struct node_before){ id, *node };
     node->changed = p->change;
     return node;
@@ -123,7 +123,7 @@ static void set_list(struct delta_timeline *p, struct node *node, const int *aft
 
 static void note_fresh(struct delta_timeline *p, int id)
 {
-    p->fresh = GROW(&p->arena, int, p->fresh, p->n_fresh, &p->fresh_capacity);
+    p->fresh = GROW(&p->logs, int, p->fresh, p->n_fresh, &p->fresh_capacity);
     p->fresh[p->n_fresh++] = id;
 }
 
@@ -136,17 +136,35 @@ static void count_busy(struct delta_timeline *p, const struct sim_task *task, in
         p->busy[task->hold[i].queue] += sign * (double)task->hold[i].busy;
 }
 
+/* A copy in another arena, with room for `room` elements of `size` bytes. */
+static void *larger(struct arena *arena, const void *array, int n, int room, size_t size)
+{
+    void *copy = hp_arena_alloc(arena, (size_t)room, size, alignof(max_align_t));
+    return n ? memcpy(copy, array, (size_t)n * size) : copy;
+}
+
+/* Make room for `n` ids, and for half as many more. */
+static void make_room(struct delta_timeline *p, int n)
+{
+    struct arena arena = { 0 };
+    int room = n + n / 2;
+    p->node = larger(&arena, p->node, p->n_ids, room, sizeof *p->node);
+    p->turn = larger(&arena, p->turn, p->n_ids, room, sizeof *p->turn);
+    p->times = larger(&arena, p->times, p->n_ids, room, sizeof *p->times);
+    p->uneven = larger(&arena, p->uneven, p->n_ids, room, sizeof *p->uneven);
+    p->flags = larger(&arena, p->flags, p->n_ids, room, sizeof *p->flags);
+    p->place = larger(&arena, p->place, p->n_ids, room, sizeof *p->place);
+    hp_arena_free(&p->by_id);
+    p->by_id = arena;
+    p->id_capacity = room;
+}
+
 void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_task *task)
 {
-    while (p->n_ids <= id) {
-        p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
-        p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
-        p->uneven = GROW(&p->arena, ticks *, p->uneven, p->n_ids, &p->uneven_capacity);
-        p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
-        p->place = GROW(&p->arena, int, p->place, p->n_ids, &p->place_capacity);
-        p->place[p->n_ids] = INT_MAX;
-        p->node[p->n_ids++] = (struct node){ .alive = false };
-    }
+    if (id >= p->id_capacity)
+        make_room(p, id + 1);
+    while (p->n_ids <= id)
+        p->place[p->n_ids++] = INT_MAX;
     struct node *node = &p->node[id];
     const struct sim_task *now = &node->task;
     if (node->alive && now->duration == task->duration && now->number == task->number &&
@@ -263,7 +281,7 @@ bool hp_set_times(struct delta_timeline *p, int id, struct times times, const ti
         return true;
     }
     same &= times.end - now->end == times.start - now->start;
-    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
+    p->moved = GROW(&p->logs, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
     p->moved[p->n_moved++] = (struct times_before){ id, *now, p->uneven[id] };
     *now = times;
     p->uneven[id] = uneven;
@@ -272,8 +290,14 @@ bool hp_set_times(struct delta_timeline *p, int id, struct times times, const ti
 
 /* Ending a change --------------------------------------------------------------------- */
 
+/* A change that touches most tasks, as the first one does, has long lists; most others have
+ * short ones, so the long ones are not kept. */
 static void end_change(struct delta_timeline *p)
 {
+    if (p->n_touched > p->n_ids / 2) {
+        hp_arena_free(&p->logs);
+        p->touched_capacity = p->moved_capacity = p->shifted_capacity = p->fresh_capacity = 0;
+    }
     p->n_touched = p->n_moved = p->n_shifted = p->n_fresh = 0;
     p->replayed = false;
     p->change++;
@@ -378,12 +402,12 @@ struct delta_timeline *hp_delta_timeline_new(int n_queues)
     p->queues.left = NEW(&p->arena, ticks, n_queues);
     p->busy = NEW(&p->arena, double, n_queues);
     hp_flows_begin(&p->flows);
-    p->order = NEW(&p->arena, int, 1);
-    p->old_order = NEW(&p->arena, int, 1);
-    p->open = NEW(&p->arena, int, 2);
-    p->old_open = NEW(&p->arena, int, 2);
-    p->reach = NEW(&p->arena, ticks, 2);
-    p->old_reach = NEW(&p->arena, ticks, 2);
+    p->order = NEW(&p->by_place, int, 1);
+    p->old_order = NEW(&p->by_place, int, 1);
+    p->open = NEW(&p->by_place, int, 2);
+    p->old_open = NEW(&p->by_place, int, 2);
+    p->reach = NEW(&p->by_place, ticks, 2);
+    p->old_reach = NEW(&p->by_place, ticks, 2);
     p->order_capacity = 1;
     p->change = 1;
     return p;
@@ -393,6 +417,9 @@ void hp_delta_timeline_free(struct delta_timeline *p)
 {
     if (!p)
         return;
+    hp_arena_free(&p->by_id);
+    hp_arena_free(&p->by_place);
+    hp_arena_free(&p->logs);
     struct arena arena = p->arena; /* it lives in it */
     hp_arena_free(&arena);
 }

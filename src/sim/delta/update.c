@@ -68,19 +68,19 @@ static void mark_dirty(struct replay *r, int id)
     if (flags[id] & DIRTY)
         return;
     flags[id] |= DIRTY;
-    struct node *node = &r->p->node[id];
-    node->missing = 0;
-    node->ready = 0;
+    const struct node *node = &r->p->node[id];
+    struct turn turn = { 0 };
     for (int i = 0; i < node->after.n; i++) {
         int from = node->after.id[i];
         if (is_done(r, from)) {
             ticks end = r->p->times[from].end;
-            node->ready = end > node->ready ? end : node->ready;
+            turn.ready = end > turn.ready ? end : turn.ready;
         } else {
             flags[from] |= WALK;
-            node->missing++;
+            turn.missing++;
         }
     }
+    r->p->turn[id] = turn;
 }
 
 /* A task does not take its turn. Its successors have to be inspected. */
@@ -96,13 +96,13 @@ static void leave_order(struct replay *r, int id)
  * has none, it enters the heap. */
 static void enter(struct replay *r, int id)
 {
-    const struct node *node = &r->p->node[id];
+    ticks ready = r->p->turn[id].ready;
     if (!(r->p->flags[id] & OUT)) {
-        if (node->ready >= r->p->times[id].ready + r->shift)
+        if (ready >= r->p->times[id].ready + r->shift)
             return;
         leave_order(r, id);
     }
-    push(r, id, node->ready);
+    push(r, id, ready);
 }
 
 /* A task has been served: report it to its successors if it ended at another time than expected
@@ -113,7 +113,7 @@ static void tell(struct replay *r, int id, ticks end, bool moved)
     const unsigned char *flags = r->p->flags;
     bool any = false;
     for (int i = 0; i < before->n; i++) {
-        struct node *next = &r->p->node[before->id[i]];
+        struct turn *next = &r->p->turn[before->id[i]];
         if (flags[before->id[i]] & DIRTY) {
             next->ready = end > next->ready ? end : next->ready;
             any |= --next->missing == 0;
@@ -123,7 +123,7 @@ static void tell(struct replay *r, int id, ticks end, bool moved)
         }
     }
     for (int i = 0; any && i < before->n; i++) /* this may make other successors dirty */
-        if (flags[before->id[i]] & DIRTY && r->p->node[before->id[i]].missing == 0)
+        if (flags[before->id[i]] & DIRTY && r->p->turn[before->id[i]].missing == 0)
             enter(r, before->id[i]);
 }
 
@@ -328,7 +328,7 @@ static bool move_on(struct replay *r)
     if (r->shift) {
         hp_shift(p, order + from, to - from, r->shift);
         p->shifted =
-            GROW(&p->arena, struct shifted, p->shifted, p->n_shifted, &p->shifted_capacity);
+            GROW(&p->logs, struct shifted, p->shifted, p->n_shifted, &p->shifted_capacity);
         p->shifted[p->n_shifted++] = (struct shifted){ from, to, r->shift };
     }
     r->run_old = p->old_reach[to] > r->run_old ? p->old_reach[to] : r->run_old;
@@ -364,15 +364,16 @@ static void take_turn(struct replay *r, int id)
     if (p->flags[id] & OUT)
         return; /* one of these went first */
     if (p->flags[id] & DIRTY) {
-        if (node->missing || node->ready > ready) {
+        const struct turn *now = &p->turn[id];
+        if (now->missing || now->ready > ready) {
             r->away++;
             leave_order(r, id);
-            if (!node->missing)
-                push(r, id, node->ready);
+            if (!now->missing)
+                push(r, id, now->ready);
             return;
         }
-        turn.time = node->ready;
-        turn.since = hp_since(&node->task, node->ready);
+        turn.time = now->ready;
+        turn.since = hp_since(&node->task, now->ready);
     }
     r->at++; /* inspected from now on as done */
     serve(r, &turn);
@@ -428,15 +429,18 @@ static void make_room(struct delta_timeline *p)
     int need = 2 * p->n_ids + 1;
     if (need <= p->order_capacity)
         return;
-    int capacity = 2 * need, n = p->n_old_order;
-    int *order = NEW(&p->arena, int, capacity), *open = NEW(&p->arena, int, capacity + 1);
-    ticks *reach = NEW(&p->arena, ticks, capacity + 1);
-    p->order = NEW(&p->arena, int, capacity);
-    p->open = NEW(&p->arena, int, capacity + 1);
-    p->reach = NEW(&p->arena, ticks, capacity + 1);
+    struct arena arena = { 0 };
+    int capacity = need + need / 2, n = p->n_old_order;
+    int *order = NEW(&arena, int, capacity), *open = NEW(&arena, int, capacity + 1);
+    ticks *reach = NEW(&arena, ticks, capacity + 1);
+    p->order = NEW(&arena, int, capacity);
+    p->open = NEW(&arena, int, capacity + 1);
+    p->reach = NEW(&arena, ticks, capacity + 1);
     p->old_order = memcpy(order, p->old_order, (size_t)n * sizeof *order);
     p->old_open = memcpy(open, p->old_open, (size_t)(n + 1) * sizeof *open);
     p->old_reach = memcpy(reach, p->old_reach, (size_t)(n + 1) * sizeof *reach);
+    hp_arena_free(&p->by_place);
+    p->by_place = arena;
     p->order_capacity = capacity;
 }
 
@@ -485,8 +489,8 @@ static void enter_fresh(struct replay *r)
             continue;
         leave_order(r, id);
         mark_dirty(r, id);
-        if (!p->node[id].missing)
-            push(r, id, p->node[id].ready);
+        if (!p->turn[id].missing)
+            push(r, id, p->turn[id].ready);
     }
 }
 
