@@ -43,7 +43,9 @@
  * at the limit of 700 W: 655 TF/s in bf16, 341 in tf32, 1,180 in fp8; fp32 51 TF/s at 683 W.
  * These would be 0.58, 1.15, 0.31 and 7.5 pJ, but whole steps slow down by 1 to 4 %, as with an
  * eighth less: products of random numbers take more than a network's, and a device averages
- * over kernels. */
+ * over kernels. Other devices of TSMC's 4N and 4NP processes with such units (the other Hopper
+ * cards, Blackwell) that nobody measured have its share of the peak and its energies, so what
+ * they hold follows from their power limit. */
 #define HOPPER_ENERGY(half)                                                                 \
     .fp32_op_j = 7.5e-12, .tf32_op_j = 1.05e-12, .bf16_op_j = (half), .fp8_op_j = 0.29e-12, \
     .vector_op_j = 20e-12
@@ -101,7 +103,7 @@
  * tokens (Dao-AILab/flash-attention, pull request 2280); FlashAttention 2 330 to 380 (issue
  * 1589). */
 #define B200_ATTENTION                                                               \
-    .attention_efficiency = 1.41, .attention_backward = 1.25, .attention_width = 62, \
+    .attention_efficiency = 1.01, .attention_backward = 0.9, .attention_width = 62, \
     .attention_keys = 388, .attention_causal = 1.05, .flash2_share = 0.33
 #define H200_KERNELS      H200_SHARES, TIMES, H200_ATTENTION, .vector_op_per_s = 5.5e12
 #define LIKE_H200(vector) H200_SHARES, TIMES, .vector_op_per_s = (vector)
@@ -125,6 +127,9 @@
 #define ASSUMED       "; efficiency, latency and link energy assumed"
 #define ENERGY_SOURCE ENERGY ASSUMED
 #define POWER_SOURCE  TDP ASSUMED
+#define LIKE_H200_POWER                                                                  \
+    "; share of the peak and energies of operations: as measured on an h200, memory as " \
+    "an H200's; latency and link energy assumed"
 #define LIKE(row)                                              \
     "; kernels: shares and times of " row                      \
     ", element-wise arithmetic scaled by multiprocessors and " \
@@ -232,17 +237,16 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
       "DGX H100" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 1513e12, 0.8, 80000000000, 2000e9, POWER(350, 80, HBM), .bf16_op_j = 0.45e-12, .kernels = { LIKE_H200(4.2e12), H200_ATTENTION, NCCL(2000e9) }, CUDA_9(79.10) },
+    { { "h100-pcie", 51e12, 51e12, 378e12, 756e12, 756e12, 1513e12, 0.906, 80000000000, 2000e9, POWER(350, 80, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(4.2e12), H200_ATTENTION, NCCL(2000e9) }, CUDA_9(79.10) },
       1, 63e9, 50e9, 2e-6, 10e-12,
       .summary = "NVIDIA H100 PCIe 80 GB",
       "NVIDIA H100 data sheet of the PCIe card (tensor figures halved: they count sparsity): fp64 tensor "
-      "core, PCIe 5.0 x16, no NVLink bridge; 400 Gb/s network" LIKE("h200") POWER_SOURCE, PCIE },
-    { { "h100-nvl", 60e12, 60e12, 417.5e12, 835e12, 835e12, 1671e12, 0.8, 94000000000, 3938e9, POWER(400, 90, HBM), .bf16_op_j = 0.45e-12, .kernels = { LIKE_H200(4.9e12), H200_ATTENTION, NCCL(3938e9) }, CUDA_9(93.11) },
+      "core, PCIe 5.0 x16, no NVLink bridge; 400 Gb/s network" LIKE("h200") LIKE_H200_POWER, PCIE },
+    { { "h100-nvl", 60e12, 60e12, 417.5e12, 835e12, 835e12, 1671e12, 0.906, 94000000000, 3938e9, POWER(400, 90, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(4.9e12), H200_ATTENTION, NCCL(3938e9) }, CUDA_9(93.11) },
       1, 300e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 NVL 94 GB",
       "NVIDIA H100 data sheet of the NVL card (tensor figures halved: they count sparsity): fp64 tensor "
-      "core, an NVLink bridge of 600 GB/s both ways in pairs, counted among all; 400 Gb/s network; energy of "
-      "an operation assumed" LIKE("h200") POWER_SOURCE, .link_efficiency = 0.82, .nic_efficiency = 0.94 },
+      "core, an NVLink bridge of 600 GB/s both ways in pairs, counted among all; 400 Gb/s network" LIKE("h200") LIKE_H200_POWER, .link_efficiency = 0.82, .nic_efficiency = 0.94 },
     { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 1979e12, 0.906, 141000000000, 4800e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { H200_KERNELS, NCCL(4800e9) }, CUDA_9(139.72) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H200 SXM 141 GB",
@@ -253,16 +257,16 @@ static const struct hypar_device_type types[] = {
       .summary = "the GPU of an NVIDIA GH200 superchip, 96 GB",
       "NVIDIA GH200 data sheet: fp64 tensor core, HBM3 4 TB/s, NVLink 900 GB/s both ways; memory of its "
       "CPU not counted; 400 Gb/s network" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.65, 192000000000, 8000e9, POWER(1000, 180, HBM), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(178.35) },
+    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.906, 192000000000, 8000e9, POWER(1000, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(178.35) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "NVIDIA B200 SXM 192 GB",
       "NVIDIA Blackwell architecture brief (HGX B200): NVLink 1.8 TB/s both ways; a 400 Gb/s card each as "
-      "in DGX B200" LIKE("h200") POWER_SOURCE, NVLINK(0.96) },
-    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.6, 192000000000, 8000e9, POWER(1200, 180, HBM), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(184.31) },
+      "in DGX B200" LIKE("h200") LIKE_H200_POWER, NVLINK(0.96) },
+    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.906, 192000000000, 8000e9, POWER(1200, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(184.31) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "one of the two GPUs of an NVIDIA GB200 superchip, 192 GB",
       "NVIDIA Blackwell architecture brief (GB200 superchip halved): NVLink 1.8 TB/s both ways; memory of "
-      "its CPU not counted; fp32 at twice fp64; 400 Gb/s network" LIKE("h200") POWER_SOURCE, NVLINK(0.96) },
+      "its CPU not counted; fp32 at twice fp64; 400 Gb/s network" LIKE("h200") LIKE_H200_POWER, NVLINK(0.96) },
     { { "mi250x", 47.85e12, 47.85e12, 47.85e12, 191.5e12, 191.5e12, 0, 0.7, 64000000000, 1638.4e9, POWER(280, 45, HBM), .kernels = { LIKE_H200(3.9e12), A100_ATTENTION, NCCL(1638.4e9) }, ALL_SEEN },
       8, 50e9, 25e9, 1e-6, 8e-12,
       .summary = "one of the two dies of an AMD Instinct MI250X",

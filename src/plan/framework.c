@@ -58,6 +58,7 @@ static const struct member {
     { "prefetch", WHOLE, AT(prefetch), NULL, 0, 0, 1 << 20, .summary = "layers ahead that divided parameters are gathered (0: as the plan says, in operators)" },
     { "layer_s", TIME(layer_s), .summary = "seconds that the host adds for every layer, in each half" },
     { "bucket_s", TIME(bucket_s), .summary = "seconds that the host adds for every sum of gradients and every gather" },
+    { "host_waits", TRUTH, AT(host_waits), .summary = "between stages the host launches a slot when its device has ended the one before and has received" },
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .summary = "handles and streams with a workspace for products (0: as usual)" },

@@ -87,8 +87,10 @@ static const struct hypar_framework rows[] = {
             "Narayanan et al., SC 2021: fused element-wise kernels, attention as products and "
             "a "
             "softmax with 10 % dropout, masks kept, gradients accumulated and summed in fp32 "
-            "after the backward pass, stages exchange between passes.",
+            "after the backward pass, stages exchange between passes. After such an exchange the "
+            "host waits for its device (torch.cuda.synchronize() in p2p_communication.py).",
         MEGATRON_2021,
+        .host_waits = true,
         WAITS([HYPAR_TRAFFIC_GRADIENTS] = true, [HYPAR_TRAFFIC_GATHERS] = true,
               [HYPAR_TRAFFIC_TENSOR] = true, [HYPAR_TRAFFIC_SEQUENCE] = true,
               [HYPAR_TRAFFIC_STAGES] = true),
@@ -100,6 +102,7 @@ static const struct hypar_framework rows[] = {
             "Korthikanti et al., MLSys 2023: as in 2021, but with sequence parallelism gathers "
             "run beside the gradients of weights, and stages exchange beside passes.",
         MEGATRON_2021,
+        .host_waits = true,
     },
     {
         .name = "megatron",
@@ -110,10 +113,11 @@ static const struct hypar_framework rows[] = {
             "--overlap-param-gather as in its published runs, buckets of 40 million "
             "parameters, "
             "exchanges of tensor parallelism beside kernels only with sequence parallelism; "
-            "Transformer Engine takes the device's best attention. The host's time for a "
-            "layer: "
-            "Megatron-LM's own tests on A100s without a pipeline (golden values).",
+            "Transformer Engine takes the device's best attention. After an exchange between "
+            "stages the host waits for its device (batch_p2p_sync). The host's time for a "
+            "layer: Megatron-LM's own tests on A100s without a pipeline (golden values).",
         MEGATRON,
+        .host_waits = true,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FUSED,
         .loss = HYPAR_WIDTH_FP32,

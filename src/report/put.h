@@ -21,11 +21,11 @@ char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
  * the file's name if it differs: "llama (llama-7b.json)". */
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 
-/* "bf16", "bf16 with fp32 gradients". */
 /* "Run as fsdp on h100": the rows that a prediction is made with, of framework and devices. */
-void hp_put_rows(FILE *to, struct arena *arena, const struct hypar_plan *plan,
-                 const struct hypar_framework *framework);
+char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
+                   const struct hypar_framework *framework);
 
+/* "bf16", "bf16 with fp32 gradients". */
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
                          enum hypar_precision gradients);
 

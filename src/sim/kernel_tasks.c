@@ -306,23 +306,64 @@ static int kernels_of_group(const struct timing *s, int b, int group)
     return n;
 }
 
-/* The host begins another layer, or half, of a device when a pass is of another one than the
- * pass before. */
-static void add_layers(struct timing *s, int b, const int *layer_of, int *last, double *host_s)
+/* Launches --------------------------------------------------------------------------------- */
+
+/* Receives what the host does for a task: task `local` of a block, of `device`. */
+typedef void take_launches(void *who, int block, int local, int device, double kernels,
+                           double seconds);
+
+/* The host launches the kernels of a group, part by part. */
+static void launch_group(struct timing *s, int b, int group, take_launches *take, void *who)
 {
-    const struct lowering *lowering = s->lowering;
-    const struct training_graph *k = &lowering->training;
-    const struct iteration *r = &lowering->iteration;
-    double each_s = s->costs->settings.framework.layer_s * hp_body_times(r, b) / r->n_batches;
-    for (int i = 0; i < k->n_op_passes; i++) {
-        const struct op_parts *l = hp_pass_parts(s->blocks, b, i);
-        int layer = layer_of[k->op_pass[i].op], now = 2 * layer + k->op_pass[i].backward;
-        for (int part = 0; layer >= 0 && part < l->n_parts; part++) {
-            int d = l->device[part];
-            host_s[d] += l->empty[part] || last[d] == now ? 0 : each_s;
-            last[d] = l->empty[part] ? last[d] : now;
-        }
+    const struct op_parts *l = hp_pass_parts(s->blocks, b, group);
+    int n = kernels_of_group(s, b, group), block = hp_pass_block(s->blocks, b, group);
+    for (int part = 0; n > 0 && part < l->n_parts; part++)
+        if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
+            take(who, block, l->rank[part], l->device[part], n,
+                 n * s->costs->launch_s[l->device[part]]);
+}
+
+/* The forward half, the backward half, or the forward half again. */
+static int half_of(const struct op_pass *what)
+{
+    return what->again ? 2 : what->backward;
+}
+
+/* It begins another layer, or half, of a device when a pass is of another one than the pass
+ * before. */
+static void begin_layers(struct timing *s, int b, int op_pass, int now, int *last,
+                         take_launches *take, void *who)
+{
+    const struct op_parts *l = hp_pass_parts(s->blocks, b, op_pass);
+    double layer_s = s->costs->settings.framework.layer_s;
+    for (int part = 0; now >= 0 && part < l->n_parts; part++) {
+        int d = l->device[part];
+        if (l->empty[part] || last[d] == now)
+            continue;
+        take(who, hp_pass_block(s->blocks, b, op_pass), l->rank[part], d, 0, layer_s);
+        last[d] = now;
     }
+}
+
+/* All that the hosts do for the tasks of a body, once. */
+static void launch_body(struct timing *s, int b, take_launches *take, void *who)
+{
+    const struct training_graph *k = &s->lowering->training;
+    struct arena scratch = { 0 };
+    bool layers = s->costs->settings.framework.layer_s > 0;
+    int *layer_of = layers ? hp_find_layers(s->lowering->graph, &scratch) : NULL;
+    int *last = NEW(&scratch, int, s->costs->n_devices);
+    find_once(s);
+    for (int d = 0; d < s->costs->n_devices; d++)
+        last[d] = -1;
+    for (int i = 0; i < k->n_op_passes; i++) {
+        int layer = layers ? layer_of[k->op_pass[i].op] : -1;
+        if (s->costs->any_kernels && s->blocks->head[b][i] == i)
+            launch_group(s, b, i, take, who);
+        if (layer >= 0)
+            begin_layers(s, b, i, 3 * layer + half_of(&k->op_pass[i]), last, take, who);
+    }
+    hp_arena_free(&scratch);
 }
 
 /* An exchange of a parameter or its gradient; of a bucket, the first. */
@@ -345,58 +386,84 @@ static void add_exchange(struct timing *s, int b, int exchange, double each_s, d
     }
 }
 
-/* By device: what the framework's host adds to the launches of its kernels. */
-static double *host_seconds(struct timing *s, struct arena *arena)
+/* What the hosts do in a step, by device. */
+struct launches {
+    double *kernels, *seconds;
+    double times; /* how often the body at hand is run */
+};
+
+static void count_launches(void *who, int block, int local, int device, double kernels,
+                           double seconds)
 {
-    const struct hypar_framework *framework = &s->costs->settings.framework;
-    const struct lowering *lowering = s->lowering;
-    const struct training_graph *k = &lowering->training;
-    const struct iteration *r = &lowering->iteration;
-    double *host_s = NEW(arena, double, s->costs->n_devices);
-    if (!(framework->layer_s > 0) && !(framework->bucket_s > 0))
-        return host_s;
-    int *layer_of = hp_find_layers(lowering->graph, arena),
-        *last = NEW(arena, int, s->costs->n_devices);
-    for (int b = 0; b < r->n_bodies; b++) {
-        for (int d = 0; d < s->costs->n_devices; d++)
-            last[d] = -1;
-        add_layers(s, b, layer_of, last, host_s);
-        for (int e = 0; e < k->n_exchanges; e++)
-            add_exchange(s, b, e, framework->bucket_s * hp_body_times(r, b) / r->n_batches,
-                         host_s);
-    }
-    for (int x = 0; x < k->n_tail; x++)
-        add_exchange(s, 0, k->n_exchanges + x, framework->bucket_s, host_s);
-    return host_s;
+    struct launches *l = who;
+    (void)block;
+    (void)local;
+    l->kernels[device] += l->times * kernels;
+    l->seconds[device] += l->times * seconds;
 }
 
 double hp_count_kernels(struct timing *s, double *launch_s)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct iteration *r = &s->lowering->iteration;
+    double bucket_s = s->costs->settings.framework.bucket_s, most = 0;
     struct arena scratch = { 0 };
-    double *count = NEW(&scratch, double, s->costs->n_devices), most = 0;
+    struct launches all = { .kernels = NEW(&scratch, double, s->costs->n_devices),
+                            .seconds = NEW(&scratch, double, s->costs->n_devices) };
     *launch_s = 0;
-    find_once(s);
-    for (int b = 0; s->costs->any_kernels && b < r->n_bodies; b++)
-        for (int i = 0; i < k->n_op_passes; i++) {
-            const struct op_parts *l = hp_pass_parts(s->blocks, b, i);
-            double n = s->blocks->head[b][i] != i
-                           ? 0
-                           : (double)kernels_of_group(s, b, i) * hp_body_times(r, b);
-            for (int part = 0; n > 0 && part < l->n_parts; part++)
-                if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
-                    count[l->device[part]] += n / r->n_batches;
-        }
-    double *host_s = host_seconds(s, &scratch);
-    for (int d = 0; d < s->costs->n_devices; d++) {
-        struct kernel_place at = hp_costs_place(s->costs, d);
-        double all_s = count[d] * hp_launch_s(&at) + host_s[d];
-        if (all_s > *launch_s || (all_s == *launch_s && count[d] > most)) {
-            *launch_s = all_s;
-            most = count[d];
-        }
+    for (int b = 0; b < r->n_bodies; b++) {
+        all.times = (double)hp_body_times(r, b) / r->n_batches;
+        launch_body(s, b, count_launches, &all);
+        for (int e = 0; bucket_s > 0 && e < k->n_exchanges; e++)
+            add_exchange(s, b, e, bucket_s * all.times, all.seconds);
     }
+    for (int x = 0; bucket_s > 0 && x < k->n_tail; x++)
+        add_exchange(s, 0, k->n_exchanges + x, bucket_s, all.seconds);
+    for (int d = 0; d < s->costs->n_devices; d++)
+        if (all.seconds[d] > *launch_s ||
+            (all.seconds[d] == *launch_s && all.kernels[d] > most)) {
+            *launch_s = all.seconds[d];
+            most = all.kernels[d];
+        }
     hp_arena_free(&scratch);
     return most;
+}
+
+/* What the host of each task does for it. */
+struct task_launches {
+    const struct blocks *blocks;
+    ticks *launch; /* by task */
+};
+
+static void note_launches(void *who, int block, int local, int device, double kernels,
+                          double seconds)
+{
+    const struct task_launches *l = who;
+    ticks *launch = &l->launch[l->blocks->first[block] + local];
+    (void)device;
+    (void)kernels;
+    *launch = hp_later(*launch, hp_ticks(seconds));
+}
+
+ticks *hp_task_launches(struct timing *s, int n_tasks, struct arena *arena)
+{
+    if (!s->costs->any_launches)
+        return NULL;
+    struct task_launches all = { s->blocks, NEW(arena, ticks, n_tasks) };
+    for (int b = 0; b < s->lowering->iteration.n_bodies; b++)
+        launch_body(s, b, note_launches, &all);
+    return all.launch;
+}
+
+ticks *hp_ahead(const struct timing *s, struct arena *arena)
+{
+    ticks *ahead = NEW(arena, ticks, s->costs->n_devices);
+    for (int d = 0; d < s->costs->n_devices; d++)
+        ahead[d] = hp_ticks(HP_QUEUED_LAUNCHES * s->costs->launch_s[d]);
+    return ahead;
+}
+
+bool hp_hosts_wait(const struct timing *s)
+{
+    return s->costs->settings.framework.host_waits && s->lowering->plan->n_stages > 1;
 }

@@ -282,6 +282,30 @@ static struct task_instance last_task(const struct walk *w)
     return (struct task_instance){ -1, -1 };
 }
 
+/* A segment in which the path waits for a host that launches kernels. */
+static void add_launches(struct walk *w, double start_s, double end_s)
+{
+    add(w, &(struct hypar_sim_segment){ .kind = HYPAR_SEGMENT_LAUNCH,
+                                        .event = -1,
+                                        .device = -1,
+                                        .link = -1,
+                                        .start_s = start_s,
+                                        .end_s = end_s });
+}
+
+/* The instance whose end made a task ready. If the task was launched later, the path waits for
+ * its host in between. */
+static struct task_instance cause_of(struct walk *w, struct task_instance at)
+{
+    struct task_instance by = w->t->by[at.row][hp_row_place(&w->t->rows, at.row, at.task)];
+    ticks ended = by.row < 0 ? 0 : times_of(w, by)->end;
+    if (ended < w->time) {
+        add_launches(w, hp_seconds(ended), hp_seconds(w->time));
+        w->time = ended;
+    }
+    return by;
+}
+
 static void go(struct walk *w)
 {
     struct task_instance at = last_task(w);
@@ -293,25 +317,19 @@ static void go(struct walk *w)
             hold = before->hold;
             continue;
         }
-        at = w->t->by[at.row][hp_row_place(&w->t->rows, at.row, at.task)];
+        at = cause_of(w, at);
         hold = at.row < 0 ? -1 : last_hold(w, at);
     }
     assert(w->time == 0);
 }
 
-/* A segment for launches, if the host takes longer to launch kernels than the devices to run
- * them. */
-static void add_launches(struct walk *w)
+/* The hosts take longer to launch all kernels than the devices to run them. */
+static void add_rest(struct walk *w)
 {
     const struct hypar_sim_summary *s = &w->sim->summary;
     double end_s = hp_seconds(w->t->length);
     if (!w->sim->pipeline.minibatches && s->step_s > end_s)
-        add(w, &(struct hypar_sim_segment){ .kind = HYPAR_SEGMENT_LAUNCH,
-                                            .event = -1,
-                                            .device = -1,
-                                            .link = -1,
-                                            .start_s = end_s,
-                                            .end_s = s->step_s });
+        add_launches(w, end_s, s->step_s);
 }
 
 void hp_make_path(struct hypar_sim *sim)
@@ -320,7 +338,7 @@ void hp_make_path(struct hypar_sim *sim)
         .sim = sim, .t = &sim->timeline, .time = sim->timeline.length, .arrived = HP_NEVER
     };
     find_holders(&w);
-    add_launches(&w);
+    add_rest(&w);
     go(&w);
     sim->segment = NEW(&sim->arena, struct hypar_sim_segment, w.n + 1);
     sim->n_segments = w.n;

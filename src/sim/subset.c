@@ -326,6 +326,16 @@ static void fill_part(struct finding *f, struct timeline_part *part, struct aren
     }
     part->graph = (struct task_graph){ n, f->graph.n_queues, task, start, after };
     part->action = action;
+    const ticks *launch = hp_task_launches(f->timing, f->graph.n_tasks, &f->scratch);
+    if (launch) {
+        ticks *kept = NEW(arena, ticks, n);
+        for (int t = 0; t < f->graph.n_tasks; t++)
+            if (f->task[t])
+                kept[place[t]] = launch[t];
+        part->launch = kept;
+        part->ahead = hp_ahead(f->timing, arena);
+        part->host_waits = hp_hosts_wait(f->timing);
+    }
     part->n_gathers = list_gathers(f, place, NULL);
     struct part_gather *gather = NEW(arena, struct part_gather, part->n_gathers);
     list_gathers(f, place, gather);

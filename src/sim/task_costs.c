@@ -25,6 +25,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
     a->runs_kernels = NEW(&a->arena, bool, a->n_devices);
     a->slower = NEW(&a->arena, double, a->n_devices);
+    a->launch_s = NEW(&a->arena, double, a->n_devices);
     for (int d = 0; d < a->n_devices; d++) {
         struct kernel_place at = hp_costs_place(a, d);
         a->slower[d] = d > 0 && at.device == hypar_machine_device(a->machine, d - 1)
@@ -32,7 +33,9 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
                            : hp_slowest_of(a->n_devices, at.device->kernels.jitter);
         a->runs_kernels[d] = hp_runs_kernels(&at);
         a->any_kernels |= a->runs_kernels[d];
-        a->any_launches |= a->runs_kernels[d] && hp_launch_s(&at) > 0;
+        a->launch_s[d] = a->runs_kernels[d] ? hp_launch_s(&at) : 0;
+        a->any_launches |= a->launch_s[d] > 0 || a->settings.framework.layer_s > 0 ||
+                           a->settings.framework.bucket_s > 0;
     }
     NEW(&a->scratch, char, 1); /* keep the arena's first block */
 }

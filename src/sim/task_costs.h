@@ -83,7 +83,8 @@ struct task_costs {
     int op_parts_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any device */
     double *slower;    /* by device: times as long as usual, as the slowest of all decides */
-    bool any_launches; /* does any host take time to launch them? */
+    double *launch_s;  /* by device: how long its host takes to launch a kernel */
+    bool any_launches; /* does any host take time for anything? */
     struct box *held;  /* by device: for copied.c, of the current pattern */
 };
 

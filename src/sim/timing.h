@@ -86,6 +86,19 @@ bool hp_is_passed_on(const struct hypar_graph *graph, int tensor);
  * this time. Updates are left out: one kernel updates many parameters. */
 double hp_count_kernels(struct timing *timing, double *launch_s);
 
+/* By task of the bodies, whose ids have no gaps: how long the host of its device takes to launch
+ * it; NULL: no host takes any time. Taken from `arena`. */
+ticks *hp_task_launches(struct timing *timing, int n_tasks, struct arena *arena);
+
+/* The host of a device is ahead of it by no more kernels than this: CUDA takes about as many
+ * before a launch waits for room. Twice as many hide twice as long a time in which a host is
+ * slower than its device. By device: the time for so many launches. Taken from `arena`. */
+enum { HP_QUEUED_LAUNCHES = 1024 };
+ticks *hp_ahead(const struct timing *timing, struct arena *arena);
+
+/* Do hosts wait for their devices, and for what these receive, between slots? */
+bool hp_hosts_wait(const struct timing *timing);
+
 /* All tasks as one graph: each body once, then the tail, which waits for the last micro-batch
  * of each body in its update period. Ids are in the order of numbers. Fills first[] and size[]
  * of the blocks. Taken from `arena`. */

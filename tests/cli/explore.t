@@ -102,6 +102,7 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
 > strictly better.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
+> Run as compiled on eyeriss-hmc.
 $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 --planner $p --cost simulated --json | grep -o '"step_s": [0-9.e-]*'; hypar plan lenet-c --on htree:16 --planner $p --json -q | grep -m 1 -o '"step_s": [0-9.e-]*'; done
 > "step_s": 0.0085116511
 > "step_s": 0.0085116511
@@ -394,6 +395,7 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
+> Run as compiled on v100.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions

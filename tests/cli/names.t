@@ -67,7 +67,7 @@ $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 > hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -2
-> peak.
+> Run as compiled on v100
 > Not calibrated, no such step was measured: expect +-50 %.
 $ hypar compare "$TMP/$(printf 'p\033')" --csv - | cat -v | tail -1 | cut -d , -f 1
 > "$TMP/p?"

@@ -14,7 +14,7 @@ $ hypar simulate $TMP/dp.json --json | grep opaque
 $ hypar simulate $TMP/dp.json --check-delta 50 | head -1
 > 50 changes of one operator, in full and by delta: no mismatch
 $ hypar compare $TMP/net.json --on htree:4 --planner dp --planner hypar --planner optcnn | tail -4
-> The fastest is optcnn: 431 us a step, 149 k samples/s, 36.2 % of peak.
+> Run as compiled on eyeriss-hmc
 > Not calibrated, no such step was measured: expect +-50 %.
 > Opaque: in its plan 1 operator, 0.5 % of what is computed, as long as their
 > tensors are read and written once.

@@ -220,6 +220,48 @@ static void the_host_adds_seconds(void **state)
                 1e-6);
 }
 
+/* Three stages of a layer each, whose hosts take a second for a layer in each half, and devices
+ * next to nothing. Hosts that wait for what a slot receives begin one after another, as stages of
+ * a second do. Others launch their four micro-batches side by side. */
+static void stages_wait_for_hosts(void **state)
+{
+    (void)state;
+    static const char stages[] = "\"pipeline\": 3, \"micro_batches\": 4";
+    static const char machine[] = "full:3,device=h200";
+    struct hypar_sim_summary wait = run_on(machine, stages, "compiled,layer_s=1,host_waits=yes"),
+                             ahead = run_on(machine, stages, "compiled,layer_s=1");
+    expect_near("launches", wait.launch_s, 4 * 2, 1e-2);
+    expect_near("stages", wait.step_s, (4 + 3 - 1) * 2, 1e-2);
+    expect_near("ahead", ahead.step_s, 4 * 2, 1e-2);
+    expect_near("no time", run_on(machine, stages, "compiled,host_waits=yes").step_s,
+                run_on(machine, stages, "compiled").step_s, 0.2);
+    assert_true(run("\"data\": 2, \"micro_batches\": 2", "compiled,host_waits=yes").step_s ==
+                run("\"data\": 2, \"micro_batches\": 2", "compiled").step_s);
+}
+
+/* The critical path of a step that waits for hosts has no gaps, and is mostly launches. */
+static void the_path_tells_hosts(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan =
+        plan_on("full:3,device=h200", GPT, "\"pipeline\": 3, \"micro_batches\": 4",
+                "compiled,layer_s=1,host_waits=yes");
+    struct hypar_sim_options how = hypar_as_planned(plan, NULL);
+    struct hypar_sim_segment at;
+    double end_s = 0, launches_s = 0;
+    how.timeline = true;
+    struct hypar_sim *sim = simulate(plan, &how);
+    for (int64_t i = 0; hypar_sim_segment(sim, i, &at); i++) {
+        assert_true(at.start_s == end_s && at.end_s > at.start_s);
+        launches_s += at.kind == HYPAR_SEGMENT_LAUNCH ? at.end_s - at.start_s : 0;
+        end_s = at.end_s;
+    }
+    assert_true(end_s == hypar_sim_summary(sim).step_s);
+    expect_near("launches", launches_s, end_s, 1e-2);
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+}
+
 /* Buckets, prefetch, loss ---------------------------------------------------------------- */
 
 static void buckets_are_those_of_the_option(void **state)
@@ -423,6 +465,8 @@ int main(void)
         cmocka_unit_test(plans_take_what_goes_without_saying),
         cmocka_unit_test(launches_are_as_the_framework_says),
         cmocka_unit_test(the_host_adds_seconds),
+        cmocka_unit_test(stages_wait_for_hosts),
+        cmocka_unit_test(the_path_tells_hosts),
         cmocka_unit_test(buckets_are_those_of_the_option),
         cmocka_unit_test(layers_are_gathered_ahead),
         cmocka_unit_test(buckets_hold_gradients_again),

@@ -325,6 +325,16 @@ static void tell_without_effect(FILE *to, struct arena *arena,
                                 "simulated");
 }
 
+/* What simulated steps are run as, on the first machine. */
+static void tell_rows(FILE *to, struct arena *arena, const struct hypar_exploration *e)
+{
+    static const struct hypar_framework usual;
+    const struct hypar_sim_options *how = hypar_exploration_info(e).options->simulation;
+    hp_put_line(to, "%s.",
+                hp_rows_text(arena, hypar_exploration_site(e, 0).machine,
+                             how ? &how->framework : &usual));
+}
+
 /* Print why planners have no plan. */
 static void tell_refusals(FILE *to, const struct hypar_exploration *e)
 {
@@ -360,6 +370,8 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
                 isnan(shape->best) ? "" : "; *: the least ",
                 isnan(shape->best) ? "" : least[shape->objective]);
     hp_wrap(to, costs[cost].text, 0);
+    if (cost == HYPAR_COST_SIMULATED)
+        tell_rows(to, arena, e);
     if (topologies && cost == HYPAR_COST_SIMULATED)
         hp_wrap(to, topologies, 0);
     tell_levels(to, arena, e, shape);

@@ -17,7 +17,7 @@ function describe(h) {
   if (h.stages > 1) parts.push(h.stages + " stages, schedule " + h.schedule);
   if (h.micro_batches > 1) parts.push(h.micro_batches + " micro-batches");
   if (h.forward) parts.push("forward phases alone");
-  return parts.join(", ");
+  return parts.join(", ") + ". " + h.run_as + ".";
 }
 
 function headlineItems(h) {

@@ -61,14 +61,14 @@ const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
     return hp_shown(arena, hp_arena_printf(arena, "%s (%s)", name, file));
 }
 
-void hp_put_rows(FILE *to, struct arena *arena, const struct hypar_plan *plan,
-                 const struct hypar_framework *framework)
+char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
+                   const struct hypar_framework *framework)
 {
-    int n = hypar_machine_device_count(plan->machine), kinds = 0;
+    int n = hypar_machine_device_count(machine), kinds = 0;
     char *text = hp_arena_printf(arena, "Run as %s on", hp_framework_word(arena, framework));
     const struct hypar_device *before = NULL;
     for (int d = 0; d < n && kinds < 3; d++) {
-        const struct hypar_device *device = hypar_machine_device(plan->machine, d);
+        const struct hypar_device *device = hypar_machine_device(machine, d);
         if (before && strcmp(before->name, device->name) == 0)
             continue;
         before = device;
@@ -79,7 +79,7 @@ void hp_put_rows(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                                text, device->name);
         kinds++;
     }
-    hp_put_line(to, "%s", text);
+    return text;
 }
 
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,

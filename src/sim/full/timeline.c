@@ -67,7 +67,9 @@ void hp_release(struct timeline_run *s, int row, int task, ticks end, struct tas
         s->keep->by[row][place] = by;
     *ready = hp_latest(*ready, end);
     if (--w->missing[place] == 0)
-        push(s, row, task, *ready);
+        push(s, row, task,
+             s->hosts.wait && !is_tail(s, task) ? hp_launch_slot(s, row, task, *ready, by)
+                                                : *ready);
 }
 
 /* Serving ------------------------------------------------------------------------------ */

@@ -32,6 +32,18 @@ struct progress {
     int left; /* tasks of this slot that are not served */
     ticks time;
     struct task_instance by; /* the instance that ended then */
+    ticks host;              /* when its host has launched all slots so far */
+};
+
+/* What hosts do, where they take time. The host of a device launches the tasks of a slot in the
+ * order of their numbers, and no task starts before it is launched. A host that does not wait
+ * is ahead of its device by at most HP_QUEUED_LAUNCHES kernels. One that waits begins a slot
+ * when the first task of the slot has all that it needs. */
+struct hosts {
+    bool wait;
+    const ticks *ahead; /* by device: the most */
+    ticks *launched;    /* by task in a slot: since the host began the slot; NULL: no host takes
+                           any time */
 };
 
 /* The updates of a stage's parameters that a device waits for: its own, and parameters that it
@@ -66,6 +78,7 @@ struct timeline_run {
     int *group_of;                /* by task of a body; -1: it waits for no slot */
     int **gather_start, **gather; /* by body: comms that gather parameters in a slot; or NULL */
     struct progress *progress;    /* by device */
+    struct hosts hosts;
     struct updates *updates; /* [stage * n_devices + device]; NULL: no slot waits for updates */
     int *updated_start,
         *updated; /* by task of the tail: the devices whose parameters it completes */
@@ -86,6 +99,11 @@ void hp_release(struct timeline_run *s, int row, int task, ticks end, struct tas
 /* timeline_slots.c: the tasks of each slot; every device begins its first slot. */
 void hp_make_slots(struct timeline_run *s);
 void hp_start_slots(struct timeline_run *s);
+
+/* A task of a slot has all that it needs at `ready`, as `by` has ended. Returns when it can
+ * start: a host that waits begins to launch the slot. */
+ticks hp_launch_slot(struct timeline_run *s, int row, int task, ticks ready,
+                     struct task_instance by);
 
 /* A compute task of a slot has ended; a task of the tail has ended, which updates parameters.
  */

@@ -33,6 +33,59 @@ static void await_updates(struct timeline_run *s, const struct slot *slot, int d
         reach(&p->time, &p->by, u->last, u->by);
 }
 
+/* The place of a body's group in its list of tasks. */
+struct group_range {
+    int body, from, to;
+};
+static struct group_range range_of(const struct timeline_run *s, int row, int group)
+{
+    int b = hp_body_number(s->iteration, row);
+    return (struct group_range){ b, s->group_start[b][group], s->group_start[b][group + 1] };
+}
+
+/* When the host has launched a task of a slot that it began at `began`. */
+static ticks launched(const struct timeline_run *s, int task, ticks began)
+{
+    return s->hosts.launched ? hp_later(began, s->hosts.launched[task]) : began;
+}
+
+/* The device begins a slot: release its tasks. The host may have launched some of them before;
+ * if it waits, it releases those after the first one (hp_launch_slot()). */
+static void release_slot(struct timeline_run *s, int row, int group, struct progress *p,
+                         int device)
+{
+    struct group_range g = range_of(s, row, group);
+    ticks began = p->time;
+    if (s->hosts.launched && !s->hosts.wait)
+        began = p->host = hp_latest(p->host, p->time - s->hosts.ahead[device]);
+    for (int i = g.from; i < g.to; i++) {
+        int task = s->group[g.body][i];
+        if (!s->hosts.wait)
+            hp_release(s, row, task, hp_latest(p->time, launched(s, task, began)), p->by);
+        else if (i == g.from)
+            hp_release(s, row, task, p->time, p->by);
+    }
+    if (s->hosts.launched && !s->hosts.wait && g.to > g.from)
+        p->host = launched(s, s->group[g.body][g.to - 1], began);
+}
+
+ticks hp_launch_slot(struct timeline_run *s, int row, int task, ticks ready,
+                     struct task_instance by)
+{
+    int group = s->group_of[task];
+    struct group_range g = { 0 };
+    if (group >= 0)
+        g = range_of(s, row, group);
+    if (group < 0 || s->group[g.body][g.from] != task)
+        return ready;
+    struct progress *p = &s->progress[s->graph.task[task].queue];
+    ticks began = hp_latest(p->host, ready);
+    p->host = launched(s, s->group[g.body][g.to - 1], began);
+    for (int i = g.from + 1; i < g.to; i++)
+        hp_release(s, row, s->group[g.body][i], launched(s, s->group[g.body][i], began), by);
+    return launched(s, task, began);
+}
+
 /* The device has served all tasks of its slot: release those of the next. Updates do not wait
  * for their slot, but later slots wait for them. */
 static void next_slot(struct timeline_run *s, int device)
@@ -48,8 +101,7 @@ static void next_slot(struct timeline_run *s, int device)
         int b = hp_body_number(s->iteration, slot->micro);
         int g = group_index(s, slot->stage, slot->phase, device);
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
-        for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
-            hp_release(s, slot->micro, s->group[b][i], p->time, p->by);
+        release_slot(s, slot->micro, g, p, device);
         for (int i = s->gather ? s->gather_start[b][g] : 0;
              s->gather && i < s->gather_start[b][g + 1]; i++)
             hp_release(s, slot->micro, s->gather[b][i], p->time, p->by);
@@ -247,6 +299,34 @@ static bool has_gathers(const struct timeline_run *s)
     return any;
 }
 
+/* Of tasks that begin together, those of smaller numbers are launched before. */
+static void add_launches(struct timeline_run *s)
+{
+    ticks *sum = s->hosts.launched;
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
+    for (int b = 0; sum && b < s->iteration->n_bodies; b++)
+        for (int g = 0; g < n_groups; g++)
+            for (int i = s->group_start[b][g] + 1; i < s->group_start[b][g + 1]; i++)
+                sum[s->group[b][i]] =
+                    hp_later(sum[s->group[b][i]], sum[s->group[b][i - 1]]);
+}
+
+static void make_hosts(struct timeline_run *s)
+{
+    const struct timeline_part *part = s->part;
+    int n = s->rows.first[s->iteration->n_bodies];
+    if (part && part->launch)
+        s->hosts.launched = memcpy(NEW(&s->arena, ticks, n), part->launch,
+                                   (size_t)n * sizeof *part->launch);
+    else if (!part)
+        s->hosts.launched = hp_task_launches(s->timing, n, &s->arena);
+    if (!s->hosts.launched)
+        return;
+    s->hosts.ahead = part ? part->ahead : hp_ahead(s->timing, &s->arena);
+    s->hosts.wait = part ? part->host_waits : hp_hosts_wait(s->timing);
+    add_launches(s);
+}
+
 void hp_make_slots(struct timeline_run *s)
 {
     int n = s->rows.first[s->iteration->n_bodies], n_bodies = s->iteration->n_bodies;
@@ -256,6 +336,7 @@ void hp_make_slots(struct timeline_run *s)
     s->group = NEW(&s->arena, int *, n_bodies);
     for (int b = 0; b < n_bodies; b++)
         group_tasks(s, b);
+    make_hosts(s);
     if (!has_gathers(s))
         return;
     s->gather_start = NEW(&s->arena, int *, n_bodies);
@@ -270,6 +351,9 @@ void hp_start_slots(struct timeline_run *s)
     for (int device = 0; device < s->n_devices; device++) {
         s->progress[device].slot = -1;
         s->progress[device].by.row = -1;
+        /* a host that does not wait begins before the step before has ended */
+        s->progress[device].host =
+            s->hosts.launched && !s->hosts.wait ? -s->hosts.ahead[device] : 0;
     }
     if (s->iteration->delayed) /* stages update separately and wait for their updates */
         count_updates(s);
