@@ -24,7 +24,7 @@ static struct setting open_setting(const char *model, int64_t batch, const char 
                                    const struct hypar_layout *layout)
 {
     struct hypar_import_options options = { .batch = batch };
-    struct plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
+    struct hypar_plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
     struct setting s;
     struct hypar_error err;
     if (hypar_import(&s.graph, model, &options, &err) ||
