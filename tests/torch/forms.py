@@ -349,7 +349,7 @@ class Forms(unittest.TestCase):
 
             def forward(self, x):
                 return {"a": self.a(x), "b": self.b(x)}
-        with self.assertRaisesRegex(hypar.torch.Cannot, "output 'b' has 2 parameters that the loss does not reach"):
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^b \(.*forms.py:\d+\): output 'b' has 2 parameters that the loss does not reach"):
             graph(Heads(), torch.randn(2, 4))
         made = graph(Heads(), torch.randn(2, 4), loss="mse_loss")
         self.assertIn("they are left out", made.notes[0])
@@ -485,13 +485,47 @@ class Forms(unittest.TestCase):
         clip = next(op for op in graph(Clipped(4, 3), torch.randn(2, 4)).ops if op.kind == "clip")
         self.assertEqual(clip.attrs, {"min": 0.0, "max": 1e30})
 
+    def test_opaque_line(self):
+        """One line tells of all operators that are not known."""
+        from hypar.torch.__main__ import opaque_text
+        opaque = [{"name": f"o{i}", "operator": f"aten.k{i % 5}", "module": "m" if i else "", "source": f"n.py:{i}", "why": "why"} for i in range(6)]
+        self.assertEqual(opaque_text(opaque), "6 opaque operators: o0 and 1 more: aten.k0 in the model or its loss (n.py:0): why; o1: aten.k1 in module 'm' "
+                         "(n.py:1): why; o2: aten.k2 in module 'm' (n.py:2): why; 2 more kinds, which --debug tells")
+        self.assertTrue(opaque_text(opaque, True).endswith("o4: aten.k4 in module 'm' (n.py:4): why"))
+
     def test_rope_tables(self):
         """Tables of a rotary embedding have dimensions of size 1, or leave out those before the positions."""
         for heads_first, lead in ((True, ()), (True, (1,)), (True, (1, 1)), (False, ())):
             for half in (False, True):
-                made = graph(Rotary(heads_first, lead, half), torch.randn(2, 6, 16))
-                self.assertEqual([op.kind for op in made.ops if op.kind not in ("reshape", "transpose", "split")],
-                                 ["linear", "rope", "rope", "attention", "cross_entropy"], (heads_first, lead, half))
+                for on in ("cpu", "meta"):
+                    with torch.device(on):
+                        model = Rotary(heads_first, lead, half)
+                    made = graph(model, torch.randn(2, 6, 16))
+                    self.assertEqual([op.kind for op in made.ops if op.kind not in ("reshape", "transpose", "split")],
+                                     ["linear", "rope", "rope", "attention", "cross_entropy"], (heads_first, lead, half, on))
+                    self.assertEqual(any("their base is taken to be 10000" in note for note in made.notes), on == "meta")
+
+    def test_rope_frequencies(self):
+        """Tables of frequencies on meta, turned in the forward half; a plain attribute on meta is refused by one line."""
+        class Turned(Rotary):
+            def __init__(self, plain):
+                super().__init__(True, (), False)
+                frequencies = 10000 ** (-torch.arange(0, 8, 2) / 8)
+                self.plain = frequencies
+                if not plain:
+                    del self.plain
+                    self.register_buffer("plain", frequencies, persistent=False)
+
+            def rotate(self, x, t):
+                angles = torch.outer(torch.arange(t, device=self.plain.device).float(), self.plain)
+                angles = torch.cat([angles, angles], -1)
+                a, b = x.chunk(2, -1)
+                return x * angles.cos() + torch.cat([-b, a], -1) * angles.sin()
+        with torch.device("meta"):
+            buffer, plain = Turned(False), Turned(True)
+        self.assertEqual([op.kind for op in graph(buffer, torch.randn(2, 6, 16)).ops].count("rope"), 2)
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): .*on meta .*register_buffer"):
+            graph(plain, torch.randn(2, 6, 16))
 
     def test_pairs(self):
         """A rotary embedding that turns neighbours is told of; it is no 'rope'."""

@@ -49,7 +49,7 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         target = target if target is None else torch.cat([target] * times)
 
         def attempt(whole):
-            translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole)
+            translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole, bool(unknown))
             return translation.run(None if function else loss, target)
         result = translated(attempt, model, checked)
     if function:
@@ -58,7 +58,7 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         result.notes.append("the model is exported with use_cache = False: a training step reads no cache of keys and values")
     if unknown:
         result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; operators that depend on "
-                            "their values (a rotary embedding) may not be recognised, and the prediction then differs; made with device='cpu', "
+                            "their values (a mask) may not be recognised, and the prediction then differs; made with device='cpu', "
                             "buffers have values while parameters stay on meta")
     result.program, result.example, result.is_doubled = program, (args, kwargs), times > 1
     return result

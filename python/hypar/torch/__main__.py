@@ -78,6 +78,25 @@ def translate(module, function, args):
     return measured.graph, measured
 
 
+MOST_KINDS = 3  # of operators that are not known, in one line; --debug tells of all
+
+
+def opaque_text(opaque, every=False):
+    """One line of operators that are not known: each kind once, with the place of its first."""
+    alike = {}
+    for o in opaque:
+        alike.setdefault((o["operator"], o["why"]), []).append(o)
+    kinds = list(alike.values())
+    shown = kinds if every else kinds[:MOST_KINDS]
+    told = []
+    for first, *others in shown:
+        where = f"module '{first['module']}'" if first["module"] else "the model or its loss"
+        told.append(f"{first['name']}{f' and {len(others)} more' if others else ''}: {first['operator']} in {where} ({first['source']}): {first['why']}")
+    if len(kinds) > len(shown):
+        told.append(f"{len(kinds) - len(shown)} more kind{'s' if len(kinds) > len(shown) + 1 else ''}, which --debug tells")
+    return f"{len(opaque)} opaque operator{'s' if len(opaque) > 1 else ''}: {'; '.join(told)}"
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m hypar.torch", description=__doc__.split("\n\n")[0].split(" - ")[1],
                                      epilog=__doc__.split("\n\n")[1])
@@ -94,7 +113,7 @@ def main():
     parser.add_argument("--on", metavar="MACHINE", help="--profile: one device, whose times they are (this one)")
     parser.add_argument("--precision", choices=["fp32", "tf32", "bf16", "fp16", "fp64"], help="--profile: bf16 and fp16 by autocast (the parameters')")
     parser.add_argument("--optimizer", choices=["sgd", "momentum", "adam", "adamw"], help="--profile: its step, too")
-    parser.add_argument("--debug", action="store_true", help="show where Python fails")
+    parser.add_argument("--debug", action="store_true", help="show where Python fails, and all kinds of opaque operators")
     args = parser.parse_args()
     module, _, function = args.function.partition(":")
     if not module or not function:
@@ -122,14 +141,8 @@ def main():
     print(f"hypar.torch: loss: {made.loss}", file=sys.stderr)
     for note in dict.fromkeys(made.notes):
         print(f"hypar.torch: note: {note}", file=sys.stderr)
-    alike = {}
-    for o in made.opaque:
-        alike.setdefault((o["operator"], o["source"], o["why"]), []).append(o)
-    for first, *others in alike.values():
-        more = f" and {len(others)} more" if others else ""
-        where = f"module '{first['module']}'" if first["module"] else "the model or its loss"
-        print(f"hypar.torch: {first['name']}{more} is opaque: {first['operator']} in {where} ({first['source']}): {first['why']}",
-              file=sys.stderr)
+    if made.opaque:
+        print(f"hypar.torch: {opaque_text(made.opaque, args.debug)}", file=sys.stderr)
     try:
         if args.output == "-" or not (args.output or measured):
             sys.stdout.write(made.json())

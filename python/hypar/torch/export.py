@@ -59,6 +59,9 @@ def _why(model, why):
     text = f"{type(why).__name__}: {first}"
     if "data-dependent" in first or "DataDependent" in type(why).__name__:
         text = "what the model does here depends on numbers that it computes; torch.where, or torch.cond, leaves both ways in the graph"
+    elif "on device meta" in first or "device meta," in first:
+        text = ("a tensor on meta that is neither a parameter nor a buffer has no values; register_buffer() makes it one, or make it with "
+                "device='cpu'")
     else:
         text += "; a function under torch.library.custom_op, with its register_fake, in place of this line becomes an opaque operator"
     return f"{path or 'the model'} ({line}): torch.export: {text}"

@@ -99,30 +99,36 @@ def finish(call, node, loss, target):
     elif not rest:
         raise Cannot(f"the model returns numbers alone, and {loss} needs an output of more dimensions; without it the model's own loss is taken")
     else:
-        name, _, x = rest[0]
-        end = choose(call, name, x, loss, target)
+        name, at, x = rest[0]
+        end = choose(call, name, x, loss, target, where_of(call, at))
     graph.end = end
     if rest:
         graph.outputs = [call.settle(rest[0][2]).base]
     left_out(call, rest, bool(numbers) or loss is not None)
 
 
+def where_of(call, node):
+    """The module and the line of the source that a node is of, to begin a refusal with."""
+    where = type(call)(call.t, strip(node)).where
+    return f"{where.path or 'the model'} ({where.line})"
+
+
 def left_out(call, rest, told):
     """Heads whose parameters no loss reaches are not dropped in silence."""
     graph = call.graph
     reached = graph.reached([graph.end.name])
-    for name, _, x in rest:
+    for name, node, x in rest:
         own_params = sorted(p for p in graph.reached([x.base]) - reached if graph.params.get(p, {}).get("trained", p in graph.params))
         if not own_params:
             continue
         text = f"output '{name}' has {len(own_params)} parameters that the loss does not reach ('{own_params[0]}')"
         if not told:
-            raise Cannot(f"{text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
+            raise Cannot(f"{where_of(call, node)}: {text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
         graph.notes.append(f"{text}: they are left out")
         graph.told.update(own_params)
 
 
-def choose(call, name, x, loss, target):
+def choose(call, name, x, loss, target, where):
     """A loss for an output, as its target is: labels of classes, or numbers. Without a target: labels where the last dimension (of an
     image: the second) is classes, else numbers."""
     dims = len(x.size)
@@ -133,10 +139,10 @@ def choose(call, name, x, loss, target):
     call.graph.loss = f"{kind} of {about}{told or ' and a target that is not given'}"
     if target is not None and (kind == "cross_entropy") != integers:
         wanted = "integers (labels)" if kind == "cross_entropy" else "floating-point numbers"
-        raise Cannot(f"{kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
+        raise Cannot(f"{where}: {kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
     if kind == "mse_loss":
         if target is not None and shape != x.size:
-            raise Cannot(f"mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
+            raise Cannot(f"{where}: mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
         x = in_order(x)
         x = call.settle(x)
         numbers = call.graph.add_input("target", x.shape, x.sample)

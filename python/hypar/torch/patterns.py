@@ -241,6 +241,14 @@ def _theta(cos, sin):
     return theta if close < 1e-4 * max(1, t / 1000) else None
 
 
+THETA = 10000  # the usual base, where tables have no values
+
+
+def _without_values(cos, sin):
+    """Are they zeros that stand for tables on meta, or sines and cosines of frequencies that are such zeros?"""
+    return not sin.any() and bool((cos == cos.flatten()[0]).all()) and cos.flatten()[0].item() in (0, 1)
+
+
 def _emit_rope(call, x, cos, sin):
     cos, sin = (v.reshape((1,) * (4 - v.dim()) + v.shape) for v in (cos, sin))  # dimensions that are left out are the first ones
     dims = [d for d, n in enumerate(cos.shape[1:-1], 1) if n > 1]
@@ -249,6 +257,10 @@ def _emit_rope(call, x, cos, sin):
     at = dims[0]  # the positions: 1 or 2, the heads are in the other one
     tables = [v[0].select(0 if at == 2 else 1, 0) for v in (cos, sin)]
     theta = _theta(*tables)
+    if theta is None and call.t.unmade and _without_values(*tables):
+        theta = THETA
+        call.graph.note(f"tables of a rotary embedding on meta ({call.where.line}) have no values: their base is taken to be "
+                        f"{THETA}; made with device='cpu', they have values while parameters stay on meta", call.where.path)
     if theta is None:
         return None
     if at == 2:

@@ -136,10 +136,11 @@ class Translation:
     env       by node: Tensors
     stale     by node: where a tensor was changed through a view of it
     symbolic  is the batch open?
-    whole     by path of a module that is one opaque operator: why"""
+    whole     by path of a module that is one opaque operator: why
+    unmade    do zeros stand for buffers on meta?"""
 
-    def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=()):
-        self.loss_name, self.whole = loss_name, whole
+    def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=(), unmade=False):
+        self.loss_name, self.whole, self.unmade = loss_name, whole, unmade
         self.program, self.model, self.batch = program, model, batch
         self.example = args, kwargs
         self.host = Host(program, args, kwargs)
