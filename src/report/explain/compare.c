@@ -245,8 +245,7 @@ static void alike_text(FILE *to, struct arena *arena, const struct hypar_compari
             names = hp_joined(arena, names, ", ", hp_shown(arena, name(&c->row[i])));
     if (*names)
         hp_wrap(to, hp_alike_text(arena, &c->row[best].step.interval.from, names), 0);
-    hp_put_line(to, "%s",
-                hp_rows_text(arena, c->machine, &c->row[best].step.how.framework));
+    hp_put_line(to, "%s", hp_rows_text(arena, c->machine, &c->row[best].step.how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &c->row[best].step.interval));
 }
 

@@ -387,8 +387,7 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     struct hypar_sim_summary step = { .fits = true };
     if (s || in_part) {
         step = s ? s->step : unsimulated_step(found, true);
-        hp_put_line(to, "%s",
-                    hp_rows_text(arena, plan->machine, &plan->simulation.framework));
+        hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &plan->simulation.framework));
         hp_wrap(to, simulated_text(arena, found, s, &step, fullest), 0);
         hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
     }
