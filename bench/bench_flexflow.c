@@ -104,7 +104,7 @@ static struct hypar_sim_summary simulated(const struct hypar_plan *plan,
 /* Layers (families, where steps are unrolled) in turn on the devices of each node. */
 static struct hypar_plan *layers_in_turn(const struct study *s, const struct cluster *c)
 {
-    struct plan_settings settings = { 0 };
+    struct hypar_plan_settings settings = { 0 };
     struct hypar_plan *plan = hp_plan_new(s->graph, s->machine, &settings);
     struct proposer proposer;
     struct proposal now;

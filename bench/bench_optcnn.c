@@ -108,7 +108,10 @@ static double baseline(const struct study *s, double *least_s, double *choices)
     double start = wall_s();
     must(hp_topology_view(&topology, &arena, s->machine, &err), &err);
     topology.once = true; /* as the planner has it by default */
-    struct optcnn_model model = { .arena = &arena, .graph = s->graph, .topology = &topology };
+    struct optcnn_model model = { .arena = &arena,
+                                  .graph = s->graph,
+                                  .topology = &topology,
+                                  .framework = hp_framework_row("compiled") };
     struct problem problem = { .graph = s->graph,
                                .machine = s->machine,
                                .options = &options,

@@ -73,7 +73,7 @@ static inline struct hypar_plan *gpt3_plan(struct hypar_graph **graph,
     must(hypar_import(graph, "gpt3-175b", &import, &err), &err);
     must(hypar_machine_read(machine, "cluster:128x8,device=h100", &err), &err);
     struct hypar_plan *plan =
-        hp_plan_new(*graph, *machine, &(struct plan_settings){ .precision = HYPAR_BF16 });
+        hp_plan_new(*graph, *machine, &(struct hypar_plan_settings){ .precision = HYPAR_BF16 });
     add_stages(plan);
     hp_plan_set_schedule(plan, &(struct hypar_schedule){ .kind = HYPAR_SCHEDULE_1F1B,
                                                          .micro_batches = GPT_BATCH / DATA });

@@ -147,6 +147,11 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
         row->step = simulated->step;
     else
         status = simulate(row, plan, how->simulation, how->memory_bytes, why);
+    /* the row outlasts the plan, and so must the texts of its framework */
+    const struct hypar_sim_options *given = how->simulation;
+    if (given && given->framework.name && row->step.how.framework.name &&
+        strcmp(given->framework.name, row->step.how.framework.name) == 0)
+        row->step.how.framework = given->framework;
     hypar_found_free(found);
     return status;
 }

@@ -335,10 +335,10 @@ struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *
                                const struct hypar_machine *machine,
                                const struct plan_focus *focus)
 {
-    struct plan_settings settings = { .machine_word = hypar_machine_word(machine),
-                                      .precision = HYPAR_FP64,
-                                      .optimizer = (enum hypar_optimizer)hp_random_below(
-                                          random, HYPAR_OPTIMIZER_COUNT) };
+    struct hypar_plan_settings settings = { .machine_word = hypar_machine_word(machine),
+                                            .precision = HYPAR_FP64,
+                                            .optimizer = (enum hypar_optimizer)hp_random_below(
+                                                random, HYPAR_OPTIMIZER_COUNT) };
     int n_devices = hypar_machine_device_count(machine), stage[256];
     struct drafter d = { .random = random,
                          .plan = hp_plan_new(graph, machine, &settings),

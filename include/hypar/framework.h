@@ -128,8 +128,8 @@ struct hypar_framework {
                             plan says, in operators */
     double layer_s;      /* that the host adds to the kernels of every layer, in each half */
     double bucket_s;     /* that the host adds to every sum of gradients and to every gather */
-    bool host_waits;     /* between stages: the host launches nothing of a slot before its device
-                            has ended the slot before and has what the slot receives */
+    bool host_waits; /* between stages: the host launches nothing of a slot before its device
+                        has ended the slot before and has what the slot receives */
     struct hypar_framework_memory memory;
     struct hypar_calibration calibration;
 };

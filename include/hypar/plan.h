@@ -242,6 +242,8 @@ HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in 
 
 /* All settings of a plan's step as a whole, besides stages and schedule. */
 struct hypar_plan_settings {
+    const char *model;        /* what hypar_import() took; NULL: the graph's name */
+    const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
     enum hypar_precision precision;
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_optimizer optimizer;
@@ -249,10 +251,14 @@ struct hypar_plan_settings {
     double framework_bytes;    /* that the framework takes on each device, besides the plan's */
     double memory_limit_bytes; /* that a device may use, for the plan and the framework; 0: its
                                   own memory */
+    double memory_certainty;   /* of planners: that a plan fits into devices' own memory */
     double clip; /* the largest norm of the gradients of all parameters together: they are
                     scaled down to it before the update. 0: any */
     int64_t seed;
     int gather_ahead; /* how many operators ahead divided parameters are gathered: 1 */
+    /* Set: as hypar_plan_recompute_all(); none, as hypar_plan_settings() says: operators keep
+     * what each of them has. */
+    enum hypar_recompute recompute;
     /* How the step was simulated during the search, or as the plan's file says. */
     struct hypar_simulation simulation;
 };
@@ -337,7 +343,8 @@ HYPAR_API enum hypar_status hypar_plan_set_op(struct hypar_plan *plan,
                                               const struct hypar_split *split,
                                               struct hypar_error *err);
 
-/* Set all settings; begin with the current ones: hypar_plan_settings(). HYPAR_INFEASIBLE. */
+/* Set all settings, whose texts are copied; begin with the current ones: hypar_plan_settings().
+ * HYPAR_INFEASIBLE. */
 HYPAR_API enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
                                                     const struct hypar_plan_settings *settings,
                                                     struct hypar_error *err);

@@ -39,4 +39,21 @@ static inline int hp_csr_place(int *start, int key)
     return start[key + 1]++;
 }
 
+/* Both passes over items 0 .. n - 1, where item i has the key key[i * stride]. */
+struct csr {
+    int *start, *item;
+};
+
+static inline struct csr hp_csr_by(struct arena *arena, int n_keys, const int *key, int stride,
+                                   int n)
+{
+    struct csr lists = { hp_csr(arena, n_keys), NEW(arena, int, n) };
+    for (int i = 0; i < n; i++)
+        hp_csr_count(lists.start, key[i * stride]);
+    hp_csr_sum(lists.start, n_keys);
+    for (int i = 0; i < n; i++)
+        lists.item[hp_csr_place(lists.start, key[i * stride])] = i;
+    return lists;
+}
+
 #endif /* BASE_CSR_H */

@@ -21,8 +21,9 @@
  * attention_backward) / (1 + attention_width / width of heads), for what each query sees
  * (causal: attention_causal times as much) and attention_keys keys more.
  *
- * The host launches kernels ahead of the device: sim/full/timeline_run.h. On other devices, and without a framework, each pass is a kernel and takes the time
- * of the roofline (hp_pass_seconds()). */
+ * The host launches kernels ahead of the device: sim/full/timeline_run.h. On other devices, and
+ * without a framework, each pass is a kernel and takes the time of the roofline
+ * (hp_pass_seconds()). */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
 

@@ -142,27 +142,23 @@ static enum hypar_status write_json(const struct hypar_plan *plan, FILE *to,
 }
 
 /* DeepSpeed's file tells a pipeline to recompute; without stages the model does it itself. */
-static bool leaves_out_recomputation(const struct hypar_layout *l)
+static bool note_recomputation(const struct hypar_plan *plan, char *text, size_t size)
 {
-    return l->recompute == HYPAR_RECOMPUTE_FULL && l->pipeline <= 1;
+    struct hypar_layout l;
+    snprintf(text, size,
+             "the plan recomputes layers, but DeepSpeed's file has no word for that without "
+             "stages: checkpoint the model's layers (as by gradient_checkpointing_enable()), "
+             "or it takes more memory than planned");
+    return hp_as_layout(&hp_target_deepspeed, plan, &l, NULL) == HYPAR_OK &&
+           l.recompute == HYPAR_RECOMPUTE_FULL && l.pipeline <= 1;
 }
 
-static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
+static bool note_gradients(const struct hypar_plan *plan, char *text, size_t size)
 {
     struct hypar_layout l;
     if (hp_as_layout(&hp_target_deepspeed, plan, &l, NULL) != HYPAR_OK)
         return false;
-    if (leaves_out_recomputation(&l) && i-- == 0) {
-        snprintf(
-            text, size,
-            "the plan recomputes layers, but DeepSpeed's file has no word for that without "
-            "stages: checkpoint the model's layers (as by gradient_checkpointing_enable()), "
-            "or it takes more memory than planned");
-        return true;
-    }
     enum hypar_precision planned = hp_plan_gradients(plan), real = added_up_in(plan, &l);
-    if (real == planned || i != 0)
-        return false;
     snprintf(text, size,
              "gradients are planned in %s, but DeepSpeed without ZeRO adds up those of %s in "
              "%s%s: plan with --gradient-precision %s, or with --shard optimizer",
@@ -170,8 +166,10 @@ static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
              hypar_precision_text(real),
              real == HYPAR_FP32 ? ", and takes more memory than planned" : "",
              hypar_precision_text(real));
-    return true;
+    return real != planned;
 }
+
+static target_note *const notes[] = { note_recomputation, note_gradients, NULL };
 
 const struct target hp_target_deepspeed = {
     .name = "deepspeed",
@@ -182,7 +180,7 @@ const struct target hp_target_deepspeed = {
                "train.py --deepspeed_config FILE",
     .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B,
     .axes = sample_axes,
-    .note = note,
+    .notes = notes,
     .check = hp_check_as_layout,
     .allows = allows,
     .write = write_json,

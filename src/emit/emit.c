@@ -178,8 +178,12 @@ bool hypar_emit_note(const struct hypar_plan *plan, const char *target, int i, c
                      size_t size)
 {
     const struct target *row;
-    return hp_find_target(&row, target, NULL) == HYPAR_OK && row->note &&
-           row->note(plan, i, text, size);
+    if (hp_find_target(&row, target, NULL) != HYPAR_OK || !row->notes)
+        return false;
+    for (target_note *const *note = row->notes; *note; note++)
+        if ((*note)(plan, text, size) && i-- == 0)
+            return true;
+    return false;
 }
 
 enum hypar_status hypar_emit_check(const struct hypar_plan *plan, const char *target,

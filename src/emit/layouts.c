@@ -38,7 +38,7 @@ struct nearest {
 
 static struct hypar_plan *make(const struct nearest *n, const struct hypar_layout *layout)
 {
-    const struct plan_settings settings = hp_plan_settings(n->plan);
+    const struct hypar_plan_settings settings = hypar_plan_settings(n->plan);
     struct hypar_plan *plan = hp_plan_new(n->plan->graph, n->plan->machine, &settings);
     if (hp_plan_set_layout_at(plan, layout, n->borders, NULL) == HYPAR_OK &&
         hypar_plan_check(plan, NULL) == HYPAR_OK)

@@ -212,27 +212,28 @@ static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
     return HYPAR_OK;
 }
 
-/* Report differences between the network and the one that the flags describe. */
-static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
+/* Differences between the network and the one that the flags describe. */
+static bool note_biases(const struct hypar_plan *plan, char *text, size_t size)
 {
     struct transformer t;
     int op;
-    if (!hp_transformer(plan->graph, &t, &op))
-        return false;
-    if (t.bias && t.no_bias && i-- == 0) {
-        snprintf(text, size,
-                 "not the same network: some linear layers of a layer have no bias, "
-                 "Megatron-LM gives each of them one");
-        return true;
-    }
-    if (!t.causal && i-- == 0) {
-        snprintf(text, size,
-                 "not the same network: attention is not causal, that of pretrain_gpt.py is; "
-                 "expected a script for models of the kind of BERT");
-        return true;
-    }
-    return false;
+    snprintf(text, size,
+             "not the same network: some linear layers of a layer have no bias, Megatron-LM "
+             "gives each of them one");
+    return hp_transformer(plan->graph, &t, &op) && t.bias && t.no_bias;
 }
+
+static bool note_attention(const struct hypar_plan *plan, char *text, size_t size)
+{
+    struct transformer t;
+    int op;
+    snprintf(text, size,
+             "not the same network: attention is not causal, that of pretrain_gpt.py is; "
+             "expected a script for models of the kind of BERT");
+    return hp_transformer(plan->graph, &t, &op) && !t.causal;
+}
+
+static target_note *const notes[] = { note_biases, note_attention, NULL };
 
 const struct target hp_target_megatron = {
     .name = "megatron",
@@ -245,7 +246,7 @@ const struct target hp_target_megatron = {
     .schedules =
         1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
     .takes = takes,
-    .note = note,
+    .notes = notes,
     .check = hp_check_as_layout,
     .allows = allows,
     .write = write_flags,

@@ -13,6 +13,9 @@
 
 #include "plan/plan.h"
 
+/* Write what a user of the plan's file should know; false: it does not concern this plan. */
+typedef bool target_note(const struct hypar_plan *plan, char *text, size_t size);
+
 struct target {
     const char *name, *title, *summary; /* as in struct hypar_target */
     /* The command line that runs the file. FILE, RANKS (processes on each node) and NODES are
@@ -24,8 +27,7 @@ struct target {
                             * stages */
     /* Can it run some plan of the graph? Else HYPAR_INFEASIBLE. NULL: it takes any graph. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
-    /* As hypar_emit_note(); NULL: no notes. */
-    bool (*note)(const struct hypar_plan *plan, int i, char *text, size_t size);
+    target_note *const *notes; /* of hypar_emit_note(), ended by NULL; NULL: none */
     /* The axes of an operator that it may split; NULL: those of layouts. */
     axis_set (*axes)(const struct hypar_graph *graph, int op);
     /* By operator: whether a stage may begin with it; NULL: with any. */

@@ -8,6 +8,7 @@
 #define EMIT_TORCH_H
 
 #include "emit/mesh.h"
+#include "emit/target.h"
 #include "graph/modules.h"
 
 /* The plan, its mesh, and the meaning of the mesh's dimensions. */
@@ -87,8 +88,8 @@ void hp_fold_rows(struct arena *arena, struct table_rows *rows);
 /* Write the script (torch_write.c). */
 void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, FILE *to);
 
-/* struct target's `note`. */
-bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size);
+/* struct target's `notes` (torch_notes.c). */
+extern target_note *const hp_torch_notes[];
 
 /* Can the plan be written? HYPAR_INFEASIBLE, with operator and axis, if PyTorch cannot run
  * it. */

@@ -382,7 +382,7 @@ const struct target hp_target_torch = {
                  1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
     .filled = 1 << HYPAR_SCHEDULE_1F1B,
     .takes = takes,
-    .note = hp_torch_note,
+    .notes = hp_torch_notes,
     .axes = op_axes,
     .borders = hp_torch_borders,
     .quick = true,

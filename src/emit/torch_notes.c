@@ -116,13 +116,6 @@ static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
            device->kernels.eager_launch_s > 0;
 }
 
-bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size)
-{
-    static bool (*const notes[])(const struct hypar_plan *, char *, size_t) = {
-        note_modules, note_joint, note_gradients, note_framework, note_step,
-    };
-    for (size_t n = 0; n < sizeof notes / sizeof notes[0]; n++)
-        if (notes[n](plan, text, size) && i-- == 0)
-            return true;
-    return false;
-}
+target_note *const hp_torch_notes[] = {
+    note_modules, note_joint, note_gradients, note_framework, note_step, NULL,
+};

@@ -42,16 +42,37 @@ static enum hypar_status at_row(const struct reading *r, const struct csv_row *r
 
 /* Fields -------------------------------------------------------------------------------- */
 
+/* One of `n` words: its place among them. */
 static enum hypar_status read_choice(const char *what, const char *text,
                                      const char *const *names, int n, int *out,
                                      struct hypar_error *err)
 {
     char known[120];
-    for (*out = 0; *out < n; (*out)++)
-        if (strcmp(names[*out], text) == 0)
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], text) == 0) {
+            *out = i;
             return HYPAR_OK;
+        }
     return hp_fail(err, HYPAR_INVALID, "%s '%.40s', expected %s", what, text,
                    hp_word_list(known, sizeof known, names, n));
+}
+
+/* The same of a column that may be absent, or empty in a row: then *out stays. */
+static enum hypar_status read_given(const struct reading *r, const struct csv_row *row,
+                                    int column, const char *const *names, int n, int *out)
+{
+    if (column < 0 || !*row->field[column])
+        return HYPAR_OK;
+    return read_choice(r->csv->heading[column], row->field[column], names, n, out, r->err);
+}
+
+static enum hypar_status read_framework(const struct reading *r, const struct csv_row *row,
+                                        enum hypar_kernel_mode otherwise,
+                                        struct measured_row *out)
+{
+    out->framework = otherwise;
+    return read_given(r, row, r->column.framework, hp_kernels_names, HYPAR_KERNELS_COUNT,
+                      (int *)&out->framework);
 }
 
 static enum hypar_status read_seconds(const struct reading *r, const char *text, double *out)
@@ -75,33 +96,6 @@ static enum hypar_status read_quantity(const char *what, const char *text, enum 
                    text, most);
 }
 
-static enum hypar_status read_precision(const struct reading *r, const struct csv_row *row,
-                                        struct measured_row *out)
-{
-    int precision;
-    out->precision = r->how->options->precision;
-    if (r->column.precision < 0 || !*row->field[r->column.precision])
-        return HYPAR_OK;
-    TRY(read_choice("precision", row->field[r->column.precision], hp_precision_names,
-                    HYPAR_PRECISION_COUNT, &precision, r->err));
-    out->precision = (enum hypar_precision)precision;
-    return HYPAR_OK;
-}
-
-static enum hypar_status read_framework(const struct reading *r, const struct csv_row *row,
-                                        enum hypar_kernel_mode otherwise,
-                                        struct measured_row *out)
-{
-    int framework;
-    out->framework = otherwise;
-    if (r->column.framework < 0 || !*row->field[r->column.framework])
-        return HYPAR_OK;
-    TRY(read_choice("framework", row->field[r->column.framework], hp_kernels_names,
-                    HYPAR_KERNELS_COUNT, &framework, r->err));
-    out->framework = (enum hypar_kernel_mode)framework;
-    return HYPAR_OK;
-}
-
 /* Rows ---------------------------------------------------------------------------------- */
 
 /* "elements=124439808", with the optimizer as the pass. */
@@ -110,16 +104,13 @@ static enum hypar_status read_update(const struct reading *r, const char *shape,
 {
     static const char begin[] = "elements=";
     size_t n = sizeof begin - 1;
-    int optimizer;
     out->kind = MEASURED_UPDATE;
     if (strncmp(shape, begin, n) != 0)
         return hp_fail(r->err, HYPAR_INVALID, "shape '%.40s' of an update, expected elements=N",
                        shape);
     TRY(read_quantity("elements", shape + n, HYPAR_UNIT_COUNT, 0x1p50, &out->elements, r->err));
-    TRY(read_choice("optimizer", pass, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT, &optimizer,
-                    r->err));
-    out->optimizer = (enum hypar_optimizer)optimizer;
-    return HYPAR_OK;
+    return read_choice("optimizer", pass, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT,
+                       (int *)&out->optimizer, r->err);
 }
 
 static enum hypar_status read_op(const struct reading *r, const struct csv_row *row,
@@ -127,7 +118,9 @@ static enum hypar_status read_op(const struct reading *r, const struct csv_row *
 {
     const char *op = row->field[r->column.op], *shape = row->field[r->column.shape],
                *pass = row->field[r->column.pass];
-    TRY(read_precision(r, row, out));
+    out->precision = r->how->options->precision;
+    TRY(read_given(r, row, r->column.precision, hp_precision_names, HYPAR_PRECISION_COUNT,
+                   (int *)&out->precision));
     TRY(read_framework(r, row, HYPAR_KERNELS_EAGER, out));
     out->kind = MEASURED_OP;
     out->group = op;
@@ -255,12 +248,6 @@ static enum hypar_status read_collective(const struct reading *r, const struct c
 
 /* Tables -------------------------------------------------------------------------------- */
 
-static int find_column(const struct csv *csv, const char *name, const char *other)
-{
-    int column = hp_csv_column(csv, name);
-    return column < 0 && other ? hp_csv_column(csv, other) : column;
-}
-
 /* A second column of the same. */
 static enum hypar_status fail_twice(const struct reading *r, int column, int other)
 {
@@ -291,18 +278,18 @@ static enum hypar_status find_columns(struct reading *r)
 {
     const struct csv *csv = r->csv;
     struct columns *c = &r->column;
-    int gpus = hp_csv_column(csv, "gpus");
+    int gpus = hp_csv_column(csv, "gpus"), devices = hp_csv_column(csv, "devices");
     *c = (struct columns){ .seconds = -1,
-                           .op = find_column(csv, "op", NULL),
-                           .shape = find_column(csv, "shape", NULL),
-                           .pass = find_column(csv, "pass", NULL),
-                           .precision = find_column(csv, "precision", NULL),
-                           .framework = find_column(csv, "framework", NULL),
-                           .plan = find_column(csv, "plan", NULL),
-                           .collective = find_column(csv, "collective", NULL),
-                           .devices = find_column(csv, "devices", "gpus"),
-                           .bytes = find_column(csv, "bytes", NULL),
-                           .machine = find_column(csv, "machine", NULL) };
+                           .op = hp_csv_column(csv, "op"),
+                           .shape = hp_csv_column(csv, "shape"),
+                           .pass = hp_csv_column(csv, "pass"),
+                           .precision = hp_csv_column(csv, "precision"),
+                           .framework = hp_csv_column(csv, "framework"),
+                           .plan = hp_csv_column(csv, "plan"),
+                           .collective = hp_csv_column(csv, "collective"),
+                           .devices = devices < 0 ? gpus : devices,
+                           .bytes = hp_csv_column(csv, "bytes"),
+                           .machine = hp_csv_column(csv, "machine") };
     TRY(find_seconds(r));
     if (gpus >= 0 && c->devices != gpus)
         return fail_twice(r, c->devices, gpus);

@@ -23,6 +23,19 @@ bool hp_attr_is_switch(enum attr_id id)
     return traits->integer && traits->least == 0 && traits->most == 1;
 }
 
+const struct attrs *hp_attrs_copy(struct arena *arena, const struct attrs *attrs)
+{
+    struct attrs *copy = NEW(arena, struct attrs, 1);
+    struct attr *list = NEW(arena, struct attr, attrs->n);
+    for (int i = 0; i < attrs->n; i++) {
+        double *v = NEW(arena, double, attrs->attr[i].n);
+        memcpy(v, attrs->attr[i].v, (size_t)attrs->attr[i].n * sizeof *v);
+        list[i] = (struct attr){ attrs->attr[i].id, attrs->attr[i].n, v };
+    }
+    *copy = (struct attrs){ attrs->n, list };
+    return copy;
+}
+
 const struct attr *hp_attr_get(const struct attrs *attrs, enum attr_id id)
 {
     for (int i = 0; attrs && i < attrs->n; i++)

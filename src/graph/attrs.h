@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 /* clang-format off */
 /* Every attribute of the table: enum, name in files, least, most, whether an integer,
  * meaning. */
@@ -89,6 +91,9 @@ struct attrs {
     int n;
     const struct attr *attr;
 };
+
+/* A copy with all values. */
+const struct attrs *hp_attrs_copy(struct arena *arena, const struct attrs *attrs);
 
 /* The values of attribute `id`, or NULL where it is absent. */
 const struct attr *hp_attr_get(const struct attrs *attrs, enum attr_id id);

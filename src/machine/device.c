@@ -102,7 +102,7 @@
 /* FlashAttention 4 on a B200: 1,535 TF/s forward, 1,360 backward, for heads of 128 and 8,192
  * tokens (Dao-AILab/flash-attention, pull request 2280); FlashAttention 2 330 to 380 (issue
  * 1589). */
-#define B200_ATTENTION                                                               \
+#define B200_ATTENTION                                                              \
     .attention_efficiency = 1.01, .attention_backward = 0.9, .attention_width = 62, \
     .attention_keys = 388, .attention_causal = 1.05, .flash2_share = 0.33
 #define H200_KERNELS      H200_SHARES, TIMES, H200_ATTENTION, .vector_op_per_s = 5.5e12

@@ -81,98 +81,34 @@ struct hypar_measured_step *hp_measured_of(const struct hypar_train_result *resu
 
 enum { MOST_EVENTS = 1 << 25, MOST_RANKS = 1 << 20 };
 static const int64_t MOST_NUMBER = INT64_C(1) << 53;
+static const double MOST_US = 1e15, MOST_BYTES = 1e18;
 
-/* Read an optional number. */
-static enum hypar_status read_int(const struct json *object, const char *key, int64_t most,
-                                  int64_t *out, struct hypar_error *err)
-{
-    struct json at = hp_json_member(object, key);
-    return at.value ? hp_json_int(&at, 0, most, out, err) : HYPAR_OK;
-}
-
-static enum hypar_status need_int(const struct json *object, const char *key, int64_t most,
-                                  int64_t *out, struct hypar_error *err)
-{
-    struct json at = hp_json_member(object, key);
-    return hp_json_int(&at, 0, most, out, err);
-}
-
-/* Read a time in microseconds. */
-static enum hypar_status need_time(const struct json *event, const char *key, double *out,
-                                   struct hypar_error *err)
-{
-    struct json at = hp_json_member(event, key);
-    TRY(hp_json_number(&at, 0, 1e15, out, err));
-    *out *= 1e-6;
-    return HYPAR_OK;
-}
-
-static enum hypar_status read_kind(const struct json *event, enum hypar_event_kind *out,
-                                   struct hypar_error *err)
-{
-    struct json at = hp_json_member(event, "cat");
-    const char *text;
-    TRY(hp_json_string(&at, &text, err));
-    for (int k = 0; k < HYPAR_EVENT_OTHER; k++)
-        if (strcmp(text, hp_event_kind_text((enum hypar_event_kind)k)) == 0) {
-            *out = (enum hypar_event_kind)k;
-            return HYPAR_OK;
-        }
-    return hp_json_fail(&at, err, "unknown kind of task '%.40s'", text);
-}
-
-/* Read the task's name: it is in "args" if the bar is named after its kind. */
-static enum hypar_status read_name(const struct json *event, struct hypar_trace_event *e,
-                                   struct hypar_error *err)
-{
-    struct json args = hp_json_member(event, "args"), at = hp_json_member(&args, "name");
-    const char *name;
-    if (!at.value)
-        at = hp_json_member(event, "name");
-    TRY(hp_json_string(&at, &name, err));
-    snprintf(e->name, sizeof e->name, "%s", name);
-    return HYPAR_OK;
-}
-
-/* Read the other members of "args". */
-static enum hypar_status read_args(const struct hypar_measured_step *s,
-                                   const struct json *event, struct hypar_trace_event *e,
-                                   struct hypar_error *err)
-{
-    struct json args = hp_json_member(event, "args"), bytes;
-    int64_t rank, micro = -1, stage = -1;
-    TRY(hp_json_object(&args, err));
-    TRY(need_int(&args, "task", MOST_NUMBER, &e->id, err));
-    TRY(need_int(&args, "rank", s->n_ranks - 1, &rank, err));
-    TRY(need_int(&args, "step", MOST_NUMBER, &e->step, err));
-    TRY(read_int(&args, "with", MOST_NUMBER, &e->with, err));
-    TRY(read_int(&args, "micro_batch", INT32_MAX, &micro, err));
-    TRY(read_int(&args, "minibatch", INT32_MAX, &micro, err));
-    TRY(read_int(&args, "stage", INT32_MAX, &stage, err));
-    struct json again = hp_json_member(&args, "again");
-    if (again.value)
-        TRY(hp_json_bool(&again, &e->again, err));
-    bytes = hp_json_member(&args, "bytes");
-    if (bytes.value)
-        TRY(hp_json_number(&bytes, 0, 1e18, &e->bytes, err));
-    e->rank = (int)rank;
-    e->micro = (int)micro;
-    e->stage = (int)stage;
-    return HYPAR_OK;
-}
-
+/* The task's name is in "args" if the bar is named after its kind. */
 static enum hypar_status read_event(const struct hypar_measured_step *s,
                                     const struct json *event, struct hypar_trace_event *e,
                                     struct hypar_error *err)
 {
-    double dur_s;
-    *e = (struct hypar_trace_event){ .op = -1, .with = -1 };
-    TRY(read_name(event, e, err));
-    TRY(read_kind(event, &e->kind, err));
-    TRY(need_time(event, "ts", &e->start_s, err));
-    TRY(need_time(event, "dur", &dur_s, err));
-    e->end_s = e->start_s + dur_s;
-    return read_args(s, event, e, err);
+    const char *name;
+    struct json args;
+    double start_us, long_us;
+    *e = (struct hypar_trace_event){ .op = -1, .with = -1, .micro = -1, .stage = -1 };
+    TRY(HP_JSON_READ(event, err, JSON_STRING("name", &name),
+                     JSON_CHOICE("cat", &e->kind, kind_name, HYPAR_EVENT_OTHER),
+                     JSON_NUMBER("ts", &start_us, 0, MOST_US),
+                     JSON_NUMBER("dur", &long_us, 0, MOST_US), JSON_ANY("args", &args),
+                     JSON_OTHERS));
+    TRY(HP_JSON_READ(
+        &args, err, JSON_STRING("?name", &name), JSON_INT("task", &e->id, 0, MOST_NUMBER),
+        JSON_WHOLE("rank", &e->rank, 0, s->n_ranks - 1),
+        JSON_INT("step", &e->step, 0, MOST_NUMBER), JSON_INT("?with", &e->with, 0, MOST_NUMBER),
+        JSON_WHOLE("?micro_batch", &e->micro, 0, INT32_MAX),
+        JSON_WHOLE("?minibatch", &e->micro, 0, INT32_MAX),
+        JSON_WHOLE("?stage", &e->stage, 0, INT32_MAX), JSON_BOOL("?again", &e->again),
+        JSON_NUMBER("?bytes", &e->bytes, 0, MOST_BYTES), JSON_OTHERS));
+    snprintf(e->name, sizeof e->name, "%s", name);
+    e->start_s = start_us * 1e-6;
+    e->end_s = e->start_s + long_us * 1e-6;
+    return HYPAR_OK;
 }
 
 /* Is the event a measured bar? */
@@ -203,17 +139,13 @@ static enum hypar_status read_events(struct hypar_measured_step *s, const struct
 {
     struct json list = hp_json_member(root, "traceEvents");
     TRY(hp_json_array(&list, MOST_EVENTS, err));
-    int n = hp_json_length(&list), used = 0;
-    for (int i = 0; i < n; i++) {
-        struct json event = hp_json_element(&list, i);
+    int used = 0;
+    for (struct json event = { 0 }; hp_json_each(&list, &event);)
         used += is_measured(&event);
-    }
     s->event = NEW(&s->arena, struct hypar_trace_event, used + 1);
-    for (int i = 0; i < n; i++) {
-        struct json event = hp_json_element(&list, i);
+    for (struct json event = { 0 }; hp_json_each(&list, &event);)
         if (is_measured(&event))
             TRY(read_event(s, &event, &s->event[s->n_events++], err));
-    }
     if (!s->n_events)
         return hp_json_fail(root, err,
                             "nothing measured, expected what 'hypar train --trace' or "
@@ -226,29 +158,21 @@ static enum hypar_status read_events(struct hypar_measured_step *s, const struct
 static enum hypar_status read_about(struct hypar_measured_step *s, const struct json *root,
                                     const struct hypar_plan *plan, struct hypar_error *err)
 {
-    struct json about = hp_json_member(root, "otherData"), at;
+    struct json about = hp_json_member(root, "otherData");
     const char *hash;
     char own[HP_PLAN_HASH_BYTES];
-    int64_t ranks, minibatches = 1;
     TRY(hp_json_object(root, err));
     if (!about.value)
         return hp_json_fail(root, err,
                             "no 'otherData', expected what 'hypar train --trace' or "
                             "PyTorch's profiler writes");
-    TRY(hp_json_object(&about, err));
-    at = hp_json_member(&about, "plan");
-    TRY(hp_json_string(&at, &hash, err));
+    TRY(HP_JSON_READ(&about, err, JSON_STRING("plan", &hash),
+                     JSON_WHOLE("ranks", &s->n_ranks, 1, MOST_RANKS),
+                     JSON_WHOLE("?minibatches", &s->minibatches, 1, MOST_EVENTS),
+                     JSON_BOOL("?in_process", &s->in_turn), JSON_OTHERS));
     if (plan && strcmp(hash, hp_plan_hash_text(plan, own)) != 0)
         return hp_json_fail(root, err, "a trace of another plan");
-    at = hp_json_member(&about, "ranks");
-    TRY(hp_json_int(&at, 1, MOST_RANKS, &ranks, err));
-    at = hp_json_member(&about, "minibatches");
-    if (at.value)
-        TRY(hp_json_int(&at, 1, MOST_EVENTS, &minibatches, err));
-    s->n_ranks = (int)ranks;
-    s->minibatches = (int)minibatches;
-    at = hp_json_member(&about, "in_process");
-    return at.value ? hp_json_bool(&at, &s->in_turn, err) : HYPAR_OK;
+    return HYPAR_OK;
 }
 
 /* The mean of the steps ------------------------------------------------------------------- */

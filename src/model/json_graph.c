@@ -30,6 +30,9 @@ struct reading {
     struct hypar_error *err;
     const char *file;
     int64_t file_batch, batch; /* what the file is written for, what is asked for */
+    const char *name, *values; /* values: the file of them; NULL: none */
+    bool own_loss;
+    struct json inputs, params, ops, outputs, modules;
     struct graph_builder *builder;
     struct table names;
     struct entry *entries;
@@ -126,14 +129,10 @@ static enum hypar_status read_declaration(struct reading *r, const struct json *
     return HYPAR_OK;
 }
 
-static enum hypar_status read_declarations(struct reading *r, const struct json *root,
-                                           const char *key, bool param)
+static enum hypar_status read_declarations(struct reading *r, const struct json *list,
+                                           bool param)
 {
-    struct json list = hp_json_member(root, key);
-    if (param && !list.value) /* a graph may do without parameters */
-        return HYPAR_OK;
-    TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
-    for (struct json at = { 0 }; hp_json_each(&list, &at);)
+    for (struct json at = { 0 }; hp_json_each(list, &at);)
         TRY(read_declaration(r, &at, param));
     return HYPAR_OK;
 }
@@ -262,24 +261,11 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     return enter_outputs(r, at, before);
 }
 
-static enum hypar_status read_ops(struct reading *r, const struct json *root)
-{
-    struct json list = hp_json_member(root, "ops");
-    TRY(hp_json_array(&list, HP_MAX_OPS, r->err));
-    for (struct json at = { 0 }; hp_json_each(&list, &at);)
-        TRY(read_op(r, &at));
-    return HYPAR_OK;
-}
-
 /* The whole ---------------------------------------------------------------------------- */
 
-static enum hypar_status read_outputs(struct reading *r, const struct json *root)
+static enum hypar_status read_outputs(struct reading *r)
 {
-    struct json list = hp_json_member(root, "outputs");
-    if (!list.value)
-        return HYPAR_OK;
-    TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
-    for (struct json at = { 0 }; hp_json_each(&list, &at);) {
+    for (struct json at = { 0 }; hp_json_each(&r->outputs, &at);) {
         const char *name;
         TRY(hp_json_string(&at, &name, r->err));
         struct entry *e = find_entry(r, name);
@@ -307,86 +293,67 @@ static enum hypar_status make_unused(struct reading *r)
     return HYPAR_OK;
 }
 
-static enum hypar_status read_body(struct reading *r, const struct json *root)
+static enum hypar_status read_body(struct reading *r)
 {
-    TRY(read_declarations(r, root, "inputs", false));
-    TRY(read_declarations(r, root, "params", true));
-    TRY(read_ops(r, root));
-    TRY(read_outputs(r, root));
+    TRY(read_declarations(r, &r->inputs, false));
+    TRY(read_declarations(r, &r->params, true));
+    for (struct json at = { 0 }; hp_json_each(&r->ops, &at);)
+        TRY(read_op(r, &at));
+    TRY(read_outputs(r));
     return make_unused(r);
 }
 
-static enum hypar_status read_head(const struct json *root, const char **name, int64_t *batch,
-                                   struct hypar_error *err)
+/* A graph may do without parameters; the file of values lies beside the model's. */
+static enum hypar_status read_head(struct reading *r, const struct json *root)
 {
-    TRY(hp_json_format(root, "hypar-graph/1", err));
-    return HP_JSON_READ(root, err, JSON_KEY("format"), JSON_NAME("name", name),
-                        JSON_INT("batch", batch, 1, HP_MAX_BATCH), JSON_KEY("weights"),
-                        JSON_KEY("inputs"), JSON_KEY("params"), JSON_KEY("ops"),
-                        JSON_KEY("outputs"), JSON_KEY("modules"), JSON_KEY("own_loss"));
-}
-
-/* The file of values, which lies beside the model's. */
-static enum hypar_status read_values(struct hypar_graph *graph, const struct json *root,
-                                     struct hypar_error *err)
-{
-    const char *name;
-    struct json at = hp_json_member(root, "weights");
-    if (!at.value)
-        return HYPAR_OK;
-    TRY(hp_json_name(&at, &name, err));
-    if (strchr(name, '/'))
-        return hp_json_fail(&at, err, "expected a file beside this one, not \"%.80s\"", name);
-    graph->values_name = hp_arena_strdup(&graph->arena, name);
+    struct json values = hp_json_member(root, "weights");
+    TRY(hp_json_format(root, "hypar-graph/1", r->err));
+    TRY(HP_JSON_READ(
+        root, r->err, JSON_KEY("format"), JSON_NAME("name", &r->name),
+        JSON_INT("batch", &r->file_batch, 1, HP_MAX_BATCH), JSON_NAME("?weights", &r->values),
+        JSON_LIST("inputs", &r->inputs, HP_MAX_TENSORS),
+        JSON_LIST("?params", &r->params, HP_MAX_TENSORS), JSON_LIST("ops", &r->ops, HP_MAX_OPS),
+        JSON_LIST("?outputs", &r->outputs, HP_MAX_TENSORS),
+        JSON_LIST("?modules", &r->modules, HP_MAX_OPS), JSON_BOOL("?own_loss", &r->own_loss)));
+    if (r->values && strchr(r->values, '/'))
+        return hp_json_fail(&values, r->err, "expected a file beside this one, not \"%.80s\"",
+                            r->values);
     return HYPAR_OK;
 }
 
-/* Modules of PyTorch: paths, once for each call. */
-static enum hypar_status read_modules(struct hypar_graph *graph, const struct json *root,
-                                      struct hypar_error *err)
+/* What is no part of the network. Modules of PyTorch: paths, once for each call. */
+static enum hypar_status keep_rest(const struct reading *r, struct hypar_graph *graph)
 {
-    struct json list = hp_json_member(root, "modules");
-    if (!list.value)
-        return HYPAR_OK;
-    TRY(hp_json_array(&list, HP_MAX_OPS, err));
-    graph->modules = NEW(&graph->arena, const char *, hp_json_length(&list));
-    for (struct json at = { 0 }; hp_json_each(&list, &at);) {
+    struct arena *arena = &graph->arena;
+    graph->own_loss = r->own_loss;
+    if (r->values)
+        graph->values_name = hp_arena_strdup(arena, r->values);
+    graph->modules = NEW(arena, const char *, hp_json_length(&r->modules));
+    for (struct json at = { 0 }; hp_json_each(&r->modules, &at);) {
         const char *path;
-        TRY(hp_json_name(&at, &path, err));
-        path = hp_arena_strdup(&graph->arena, path);
+        TRY(hp_json_name(&at, &path, r->err));
+        path = hp_arena_strdup(arena, path);
         graph->modules[graph->n_modules++] = path;
-        hp_table_put(&graph->module_at, &graph->arena, path, strlen(path), at.index);
+        hp_table_put(&graph->module_at, arena, path, strlen(path), at.index);
     }
     return HYPAR_OK;
-}
-
-static enum hypar_status read_own_loss(struct hypar_graph *graph, const struct json *root,
-                                       struct hypar_error *err)
-{
-    struct json at = hp_json_member(root, "own_loss");
-    return at.value ? hp_json_bool(&at, &graph->own_loss, err) : HYPAR_OK;
 }
 
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
                                     int64_t batch, struct hypar_error *err)
 {
     struct reading r = { .err = err, .file = root->key };
-    const char *name;
-    TRY(read_head(root, &name, &r.file_batch, err));
+    TRY(read_head(&r, root));
     r.batch = batch ? batch : r.file_batch;
-    r.builder = hp_build(name, r.batch);
-    enum hypar_status status = read_body(&r, root);
+    r.builder = hp_build(r.name, r.batch);
+    enum hypar_status status = read_body(&r);
     if (status == HYPAR_OK)
         status = hp_in(err, hp_build_finish(r.builder, out, err), "%s", r.file);
     else
         hp_build_abandon(r.builder);
     hp_arena_free(&r.arena);
     if (status == HYPAR_OK)
-        status = read_values(*out, root, err);
-    if (status == HYPAR_OK)
-        status = read_modules(*out, root, err);
-    if (status == HYPAR_OK)
-        status = read_own_loss(*out, root, err);
+        status = keep_rest(&r, *out);
     if (status != HYPAR_OK) {
         hypar_graph_free(*out);
         *out = NULL;

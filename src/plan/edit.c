@@ -72,25 +72,18 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     TRY(check_number("precision", s->precision, HYPAR_PRECISION_COUNT, err));
     TRY(check_number("optimizer", s->optimizer, HYPAR_OPTIMIZER_COUNT, err));
     TRY(check_number("masks", s->masks, HYPAR_MASKS_COUNT, err));
+    TRY(check_number("recompute", s->recompute, HYPAR_RECOMPUTE_COUNT, err));
     TRY(check_number("seed", s->seed, HYPAR_MAX_SEED + 1, err));
     TRY(check_number("gather_ahead", s->gather_ahead, HP_MAX_GATHER_AHEAD + 1, err));
     TRY(hp_check_framework(&how->framework, err));
     TRY(check_amount("framework_bytes", s->framework_bytes, err));
     TRY(check_amount("memory_limit_bytes", s->memory_limit_bytes, err));
+    TRY(check_amount("memory_certainty", s->memory_certainty, err));
     TRY(check_amount("clip", s->clip, err));
     if (!memchr(how->all_reduce, '\0', sizeof how->all_reduce))
         return hp_fail(err, HYPAR_INFEASIBLE, "all_reduce without an end");
-    plan->precision = s->precision;
-    plan->fp32_gradients = s->fp32_gradients;
-    plan->optimizer = s->optimizer;
-    plan->masks = s->masks;
-    plan->framework_bytes = s->framework_bytes;
-    plan->memory_limit_bytes = s->memory_limit_bytes;
-    plan->seed = s->seed;
-    plan->clip = s->clip;
+    hp_plan_take_settings(plan, s);
     plan->gather_ahead = s->gather_ahead;
-    plan->simulation = *how;
-    plan->simulation.framework = hp_keep_framework(&plan->arena, &how->framework);
     return HYPAR_OK;
 }
 

@@ -111,19 +111,25 @@ const struct hypar_framework *hp_framework_row(const char *name)
     return NULL;
 }
 
-static const char *keep(struct arena *arena, const char *text)
+/* A text that lasts: that of the table's row if it is the same, else a copy. */
+static const char *keep(struct arena *arena, const char *text, const char *of_row)
 {
-    return text ? hp_arena_strdup(arena, text) : NULL;
+    if (!text || (of_row && strcmp(text, of_row) == 0))
+        return text ? of_row : NULL;
+    return hp_arena_strdup(arena, text);
 }
 
 struct hypar_framework hp_keep_framework(struct arena *arena,
                                          const struct hypar_framework *framework)
 {
+    static const struct hypar_framework no_row;
+    const struct hypar_framework *row = hp_framework_row(hp_framework_name(framework));
+    row = row ? row : &no_row;
     struct hypar_framework kept = *framework;
-    kept.name = keep(arena, framework->name);
-    kept.summary = keep(arena, framework->summary);
-    kept.source = keep(arena, framework->source);
-    kept.calibration.on = keep(arena, framework->calibration.on);
+    kept.name = keep(arena, framework->name, row->name);
+    kept.summary = keep(arena, framework->summary, row->summary);
+    kept.source = keep(arena, framework->source, row->source);
+    kept.calibration.on = keep(arena, framework->calibration.on, row->calibration.on);
     return kept;
 }
 

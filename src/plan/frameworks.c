@@ -87,7 +87,8 @@ static const struct hypar_framework rows[] = {
             "Narayanan et al., SC 2021: fused element-wise kernels, attention as products and "
             "a "
             "softmax with 10 % dropout, masks kept, gradients accumulated and summed in fp32 "
-            "after the backward pass, stages exchange between passes. After such an exchange the "
+            "after the backward pass, stages exchange between passes. After such an exchange "
+            "the "
             "host waits for its device (torch.cuda.synchronize() in p2p_communication.py).",
         MEGATRON_2021,
         .host_waits = true,

@@ -34,12 +34,15 @@ static bool is_axis(const struct hypar_plan *plan, int op, int axis)
 
 struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan)
 {
-    return (struct hypar_plan_settings){ .precision = plan->precision,
+    return (struct hypar_plan_settings){ .model = plan->model,
+                                         .machine_word = plan->machine_word,
+                                         .precision = plan->precision,
                                          .fp32_gradients = plan->fp32_gradients,
                                          .optimizer = plan->optimizer,
                                          .masks = plan->masks,
                                          .framework_bytes = plan->framework_bytes,
                                          .memory_limit_bytes = plan->memory_limit_bytes,
+                                         .memory_certainty = plan->memory_certainty,
                                          .seed = plan->seed,
                                          .clip = plan->clip,
                                          .gather_ahead = plan->gather_ahead,

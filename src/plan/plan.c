@@ -9,7 +9,7 @@
 
 struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
-                               const struct plan_settings *settings)
+                               const struct hypar_plan_settings *settings)
 {
     struct arena arena = { 0 };
     struct hypar_plan *plan = NEW(&arena, struct hypar_plan, 1);
@@ -20,20 +20,6 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
 
     plan->graph = graph;
     plan->machine = machine;
-    plan->model = hp_arena_strdup(&arena, settings->model ? settings->model : graph->name);
-    if (settings->machine_word)
-        plan->machine_word = hp_arena_strdup(&arena, settings->machine_word);
-    plan->precision = settings->precision;
-    plan->optimizer = settings->optimizer;
-    plan->fp32_gradients = settings->fp32_gradients;
-    plan->masks = settings->masks;
-    plan->framework_bytes = settings->framework_bytes;
-    plan->memory_certainty = settings->memory_certainty;
-    plan->memory_limit_bytes = settings->memory_limit_bytes;
-    plan->seed = settings->seed;
-    plan->simulation = settings->simulation;
-    plan->simulation.framework = hp_keep_framework(&arena, &settings->simulation.framework);
-    plan->clip = settings->clip;
     plan->gather_ahead = HP_GATHER_AHEAD;
     plan->schedule.micro_batches = 1;
     plan->all_devices = devices;
@@ -43,9 +29,28 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
         plan->ops[op] =
             (struct op_plan){ .stage = -1, .n_parts = 1, .n_devices = 1, .device = devices };
     plan->arena = arena;
-    if (settings->recompute != HYPAR_RECOMPUTE_NONE)
-        hp_plan_set_recompute(plan, settings->recompute);
+    hp_plan_take_settings(plan, settings);
     return plan;
+}
+
+void hp_plan_take_settings(struct hypar_plan *plan, const struct hypar_plan_settings *s)
+{
+    struct arena *arena = &plan->arena;
+    plan->model = hp_arena_strdup(arena, s->model ? s->model : plan->graph->name);
+    plan->machine_word = s->machine_word ? hp_arena_strdup(arena, s->machine_word) : NULL;
+    plan->precision = s->precision;
+    plan->optimizer = s->optimizer;
+    plan->fp32_gradients = s->fp32_gradients;
+    plan->masks = s->masks;
+    plan->framework_bytes = s->framework_bytes;
+    plan->memory_certainty = s->memory_certainty;
+    plan->memory_limit_bytes = s->memory_limit_bytes;
+    plan->seed = s->seed;
+    plan->simulation = s->simulation;
+    plan->simulation.framework = hp_keep_framework(arena, &s->simulation.framework);
+    plan->clip = s->clip;
+    if (s->recompute != HYPAR_RECOMPUTE_NONE)
+        hp_plan_set_recompute(plan, s->recompute);
 }
 
 void hypar_plan_free(struct hypar_plan *plan)
@@ -217,30 +222,14 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
         mine->device = default_devices(plan, op, mine->n_parts);
 }
 
-struct plan_settings hp_plan_settings(const struct hypar_plan *plan)
-{
-    return (struct plan_settings){ .model = plan->model,
-                                   .machine_word = plan->machine_word,
-                                   .precision = plan->precision,
-                                   .optimizer = plan->optimizer,
-                                   .fp32_gradients = plan->fp32_gradients,
-                                   .masks = plan->masks,
-                                   .framework_bytes = plan->framework_bytes,
-                                   .memory_certainty = plan->memory_certainty,
-                                   .memory_limit_bytes = plan->memory_limit_bytes,
-                                   .seed = plan->seed,
-                                   .simulation = plan->simulation,
-                                   .clip = plan->clip };
-}
-
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = hp_plan_settings(plan);
+    struct hypar_plan_settings settings = hypar_plan_settings(plan);
     return hp_plan_copy_with(plan, &settings);
 }
 
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
-                                     const struct plan_settings *settings)
+                                     const struct hypar_plan_settings *settings)
 {
     return hp_plan_carry(plan, plan->machine, NULL, settings);
 }
@@ -265,7 +254,7 @@ static void carry_stages(const struct hypar_plan *plan, const int *device, int *
 
 struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
                                  const struct hypar_machine *machine, const int *device,
-                                 const struct plan_settings *settings)
+                                 const struct hypar_plan_settings *settings)
 {
     struct arena scratch = { 0 };
     struct hypar_plan *copy = hp_plan_new(plan->graph, machine, settings);

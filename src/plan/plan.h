@@ -85,42 +85,28 @@ struct hypar_plan {
     int n_all_devices;
 };
 
-struct plan_settings {
-    const char *model;        /* what hypar_import() took; NULL: the graph's name */
-    const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
-    enum hypar_precision precision;
-    enum hypar_optimizer optimizer;
-    bool fp32_gradients;
-    enum hypar_masks masks;
-    double framework_bytes, memory_limit_bytes, memory_certainty;
-    int64_t seed;
-    struct hypar_simulation simulation;
-    double clip; /* 0: not */
-    enum hypar_recompute recompute;
-};
-
 /* A plan with every operator unsplit on device 0, without stages. Graph and machine must
- * outlive it; the texts are copied. */
+ * outlive it; the texts are copied. Parameters are gathered HP_GATHER_AHEAD, whatever the
+ * settings say. */
 struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
-                               const struct plan_settings *settings);
+                               const struct hypar_plan_settings *settings);
 
-/* What a plan has of them: it may be made anew by these, but for `recompute`, which its
- * operators have. */
-struct plan_settings hp_plan_settings(const struct hypar_plan *plan);
+/* Give a plan all settings but gather_ahead, as they are; the texts are copied. */
+void hp_plan_take_settings(struct hypar_plan *plan, const struct hypar_plan_settings *settings);
 
 /* The same plan once more, for the same graph and machine, which it does not own. */
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
 
 /* ... with other settings. */
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
-                                     const struct plan_settings *settings);
+                                     const struct hypar_plan_settings *settings);
 
 /* ... on another machine, whose device[i] is device i of the plan's; NULL: all devices have the
  * same numbers there. */
 struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
                                  const struct hypar_machine *machine, const int *device,
-                                 const struct plan_settings *settings);
+                                 const struct hypar_plan_settings *settings);
 
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);

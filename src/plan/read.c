@@ -128,8 +128,9 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
 }
 
 /* Gradients have the parameters' precision, or fp32 beside shorter ones; -1: not said. */
-static enum hypar_status set_gradients(struct plan_settings *settings, const struct json *root,
-                                       int gradients, struct hypar_error *err)
+static enum hypar_status set_gradients(struct hypar_plan_settings *settings,
+                                       const struct json *root, int gradients,
+                                       struct hypar_error *err)
 {
     struct json at = hp_json_member(root, "gradient_precision");
     if (gradients < 0) {
@@ -146,9 +147,9 @@ static enum hypar_status set_gradients(struct plan_settings *settings, const str
 }
 
 /* The framework, and what goes without saying under it. */
-static enum hypar_status read_framework(struct plan_settings *settings, const struct json *root,
-                                        const struct source *source, struct arena *scratch,
-                                        struct hypar_error *err)
+static enum hypar_status read_framework(struct hypar_plan_settings *settings,
+                                        const struct json *root, const struct source *source,
+                                        struct arena *scratch, struct hypar_error *err)
 {
     struct json at = hp_json_member(root, "as");
     struct hypar_framework *framework = &settings->simulation.framework;
@@ -161,9 +162,9 @@ static enum hypar_status read_framework(struct plan_settings *settings, const st
     return HYPAR_OK;
 }
 
-static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
-                                       const struct source *source, struct arena *scratch,
-                                       struct hypar_error *err)
+static enum hypar_status read_settings(struct hypar_plan_settings *settings,
+                                       const struct json *root, const struct source *source,
+                                       struct arena *scratch, struct hypar_error *err)
 {
     int gradients = -1;
     TRY(read_framework(settings, root, source, scratch, err));
@@ -207,7 +208,7 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
                                    const struct source *source, struct arena *scratch,
                                    struct hypar_error *err)
 {
-    struct plan_settings settings = { 0 }; /* every choice counts from the default */
+    struct hypar_plan_settings settings = { 0 }; /* every choice counts from the default */
     struct hypar_graph *graph = source->graph;
     struct hypar_machine *machine = source->machine;
     enum hypar_status status = read_settings(&settings, root, source, scratch, err);

@@ -183,8 +183,8 @@ bool hp_same_op_plan(const struct nest *nest, const struct op_plan *a, const str
 /* What differs from the plan that its layout makes: some operators; false: more than that. */
 static bool put_differences(struct json_writer *w, const struct hypar_plan *plan)
 {
-    const struct plan_settings settings = { .precision = plan->precision,
-                                            .optimizer = plan->optimizer };
+    const struct hypar_plan_settings settings = { .precision = plan->precision,
+                                                  .optimizer = plan->optimizer };
     struct hypar_plan *made = hp_plan_new(plan->graph, plan->machine, &settings);
     bool same = plan->has_layout && hp_plan_set_layout(made, &plan->layout, NULL) == HYPAR_OK &&
                 hp_same_stages(plan, made) &&

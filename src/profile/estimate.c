@@ -3,27 +3,6 @@
 
 #include "profile/profile.h"
 
-/* The first pass of a call has all of its time. */
-static enum time_source joint_time(const struct hypar_profile *profile,
-                                   const struct measured_pass *at, double *seconds)
-{
-    for (int i = 0; i < profile->n_joint; i++) {
-        const struct joint_passes *j = &profile->joint[i];
-        bool first = j->pass == at->pass;
-        if (j->kind != at->nest->kind || (!first && !(j->with >> at->pass & 1)))
-            continue;
-        struct measured_pass call = *at;
-        call.pass = j->pass;
-        call.with = j->with;
-        double all = hp_profile_find(profile, &call);
-        if (all > 0) {
-            *seconds = first ? all : 0;
-            return TIME_MEASURED;
-        }
-    }
-    return TIME_UNKNOWN;
-}
-
 /* Letters of the axes that a call's passes loop over. */
 static uint32_t looped_letters(const struct measured_pass *at)
 {
@@ -62,11 +41,13 @@ static double distance(const struct measured *m, const struct measured *k)
 
 /* The time of one loop is the mean of logarithms over measured passes, weighted by nearness. At
  * a measured extent it is the measured time; between two extents it lies between theirs. */
-static double family_time(const struct hypar_profile *profile, const struct measured_pass *at,
-                          int device)
+static double family_time(const struct hypar_profile *profile, const struct measured_pass *at)
 {
     struct probe probe;
     double weights = 0, sum = 0;
+    int device = hp_profile_find_device(profile, at->device);
+    if (device < 0)
+        return 0;
     hp_profile_probe(at, device, &probe);
     hp_measured_find(profile, &probe.pass); /* sets the hashes of the pass */
     uint32_t letters = looped_letters(at);
@@ -83,15 +64,13 @@ static double family_time(const struct hypar_profile *profile, const struct meas
     return weights > 0 ? exp(sum / weights + log_loops(&probe.pass, letters)) : 0;
 }
 
-/* The pass by itself, or with the passes with which it was always measured. */
-static enum time_source interpolated_time(const struct hypar_profile *profile,
-                                          const struct measured_pass *at, double *seconds)
+/* The time of a pass as part of the calls in which it was always measured: the first pass of a
+ * call has all of the call's time. False: `time_of` knows no such call. */
+static bool joint_time(const struct hypar_profile *profile, const struct measured_pass *at,
+                       double (*time_of)(const struct hypar_profile *profile,
+                                         const struct measured_pass *at),
+                       double *seconds)
 {
-    int device = hp_profile_find_device(profile, at->device);
-    if (device < 0)
-        return TIME_UNKNOWN;
-    if ((*seconds = family_time(profile, at, device)) > 0)
-        return TIME_INTERPOLATED;
     for (int i = 0; i < profile->n_joint; i++) {
         const struct joint_passes *j = &profile->joint[i];
         bool first = j->pass == at->pass;
@@ -100,13 +79,12 @@ static enum time_source interpolated_time(const struct hypar_profile *profile,
         struct measured_pass call = *at;
         call.pass = j->pass;
         call.with = j->with;
-        double all = family_time(profile, &call, device);
-        if (all > 0) {
-            *seconds = first ? all : 0;
-            return TIME_INTERPOLATED;
-        }
+        double all = time_of(profile, &call);
+        *seconds = first ? all : 0;
+        if (all > 0)
+            return true;
     }
-    return TIME_UNKNOWN;
+    return false;
 }
 
 enum time_source hp_profile_time(const struct hypar_profile *profile,
@@ -117,9 +95,13 @@ enum time_source hp_profile_time(const struct hypar_profile *profile,
     *seconds = 0;
     if (!profile || !profile->n_of[at->nest->kind])
         return TIME_UNKNOWN;
-    if ((*seconds = hp_profile_find(profile, &alone)) > 0)
+    if ((*seconds = hp_profile_find(profile, &alone)) > 0 ||
+        joint_time(profile, &alone, hp_profile_find, seconds))
         return TIME_MEASURED;
-    if (joint_time(profile, &alone, seconds) == TIME_MEASURED)
-        return TIME_MEASURED;
-    return profile->machine.ranks ? interpolated_time(profile, &alone, seconds) : TIME_UNKNOWN;
+    if (!profile->machine.ranks)
+        return TIME_UNKNOWN;
+    if ((*seconds = family_time(profile, &alone)) > 0 ||
+        joint_time(profile, &alone, family_time, seconds))
+        return TIME_INTERPOLATED;
+    return TIME_UNKNOWN;
 }

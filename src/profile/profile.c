@@ -353,20 +353,6 @@ double hp_profile_find(const struct hypar_profile *profile, const struct measure
     return found ? found->seconds : 0;
 }
 
-static const struct attrs *copy_attrs(struct arena *arena, const struct attrs *attrs)
-{
-    struct attrs *copy = NEW(arena, struct attrs, 1);
-    struct attr *list = NEW(arena, struct attr, attrs->n);
-    for (int a = 0; a < attrs->n; a++) {
-        double *v = NEW(arena, double, attrs->attr[a].n);
-        for (int i = 0; i < attrs->attr[a].n; i++)
-            v[i] = attrs->attr[a].v[i];
-        list[a] = (struct attr){ attrs->attr[a].id, attrs->attr[a].n, v };
-    }
-    *copy = (struct attrs){ attrs->n, list };
-    return copy;
-}
-
 /* Insert a copy of a pass with everything that it points to. */
 static void insert_copy(struct hypar_profile *profile, const struct measured *pass)
 {
@@ -380,7 +366,7 @@ static void insert_copy(struct hypar_profile *profile, const struct measured *pa
         operand[o] = pass->operand[o];
     own.axis = axis;
     own.operand = operand;
-    own.attrs = copy_attrs(&profile->arena, pass->attrs);
+    own.attrs = hp_attrs_copy(&profile->arena, pass->attrs);
     hp_measured_insert(profile, &own);
 }
 

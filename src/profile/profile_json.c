@@ -5,7 +5,6 @@
 #include "base/files/json.h"
 #include "base/names.h"
 #include "base/utf8.h"
-#include "base/word.h"
 #include "graph/binding.h"
 #include "graph/op_json.h"
 #include "profile/profile.h"
@@ -60,22 +59,6 @@ static enum hypar_status read_devices(struct reading *r, const struct json *root
 }
 
 /* One pass ------------------------------------------------------------------------------ */
-
-static enum hypar_status read_precision(struct reading *r, const struct json *at,
-                                        enum hypar_precision *out)
-{
-    const char *word, *names[HYPAR_PRECISION_COUNT];
-    char known[40];
-    TRY(hp_json_string(at, &word, r->err));
-    int value = hp_find_name(HYPAR_NAME_PRECISION, word);
-    *out = (enum hypar_precision)value;
-    if (value >= 0)
-        return HYPAR_OK;
-    for (int i = 0; i < HYPAR_PRECISION_COUNT; i++)
-        names[i] = hypar_precision_text((enum hypar_precision)i);
-    return hp_json_fail(at, r->err, "unknown precision '%.40s', expected one of %s", word,
-                        hp_word_list(known, sizeof known, names, HYPAR_PRECISION_COUNT));
-}
 
 /* May an operator of this kind have an axis of this name? Rows of any rank name their axes by
  * rank. */
@@ -230,23 +213,22 @@ static enum hypar_status read_with(struct reading *r, const struct json *at, str
 static enum hypar_status read_key(struct reading *r, const struct json *at, struct measured *m)
 {
     const char *device;
-    int64_t pass;
-    struct json device_at = hp_json_member(at, "device");
-    struct json precision_at = hp_json_member(at, "precision");
-    struct json kind_at = hp_json_member(at, "kind"), pass_at = hp_json_member(at, "pass");
-    struct json extents_at = hp_json_member(at, "extents");
-    struct json operands_at = hp_json_member(at, "operands");
-
-    TRY(hp_json_name(&device_at, &device, r->err));
-    TRY(read_precision(r, &precision_at, &m->precision));
-    TRY(hp_op_read_kind(&kind_at, &m->kind, r->err));
+    struct json kind, extents, operands;
+    TRY(HP_JSON_READ(
+        at, r->err, JSON_NAME("device", &device),
+        JSON_CHOICE("precision", &m->precision, hp_precision_names, HYPAR_PRECISION_COUNT),
+        JSON_ANY("kind", &kind), JSON_KEY("attrs"), JSON_ANY("operands", &operands),
+        JSON_KEY("pass"), JSON_KEY("with"), JSON_ANY("extents", &extents), JSON_KEY("seconds"),
+        JSON_KEY("spread")));
+    TRY(hp_op_read_kind(&kind, &m->kind, r->err));
     if (hp_op[m->kind].flags & ROW_OPAQUE)
-        return hp_json_fail(&kind_at, r->err, "an opaque operator has no kernel to measure");
-    TRY(read_extents(r, &extents_at, m));
+        return hp_json_fail(&kind, r->err, "an opaque operator has no kernel to measure");
+    TRY(read_extents(r, &extents, m));
     TRY(read_attrs(r, at, m));
-    TRY(read_operands(r, &operands_at, m));
-    TRY(hp_json_int(&pass_at, 0, row_passes(&hp_op[m->kind]) - 1, &pass, r->err));
-    m->pass = (int)pass;
+    TRY(read_operands(r, &operands, m));
+    TRY(HP_JSON_READ(at, r->err,
+                     JSON_WHOLE("pass", &m->pass, 0, row_passes(&hp_op[m->kind]) - 1),
+                     JSON_OTHERS));
     TRY(read_with(r, at, m));
     m->device = hp_profile_device(r->profile, device);
     return HYPAR_OK;
@@ -255,10 +237,6 @@ static enum hypar_status read_key(struct reading *r, const struct json *at, stru
 static enum hypar_status read_pass(struct reading *r, const struct json *at)
 {
     struct measured m = { 0 };
-    TRY(HP_JSON_READ(at, r->err, JSON_KEY("device"), JSON_KEY("precision"), JSON_KEY("kind"),
-                     JSON_KEY("attrs"), JSON_KEY("operands"), JSON_KEY("pass"),
-                     JSON_KEY("with"), JSON_KEY("extents"), JSON_KEY("seconds"),
-                     JSON_KEY("spread")));
     TRY(read_key(r, at, &m));
     TRY(HP_JSON_READ(at, r->err, JSON_NUMBER("seconds", &m.seconds, 0, DBL_MAX),
                      JSON_NUMBER("?spread", &m.spread, 0, DBL_MAX), JSON_OTHERS));
@@ -273,10 +251,8 @@ static enum hypar_status read_pass(struct reading *r, const struct json *at)
 
 static enum hypar_status read_passes(struct reading *r, const struct json *root)
 {
-    struct json list = hp_json_member(root, "passes");
-    if (!list.value)
-        return HYPAR_OK;
-    TRY(hp_json_array(&list, HP_MAX_MEASURED, r->err));
+    struct json list = { 0 };
+    TRY(HP_JSON_READ(root, r->err, JSON_LIST("?passes", &list, HP_MAX_MEASURED), JSON_OTHERS));
     struct arena_mark mark = hp_arena_mark(&r->scratch);
     for (struct json at = { 0 }; hp_json_each(&list, &at);) {
         TRY(read_pass(r, &at));
@@ -324,10 +300,8 @@ static enum hypar_status read_curve(struct reading *r, const struct json *at)
 static enum hypar_status read_curves(struct reading *r, const struct json *root)
 {
     enum { MOST_CURVES = 1000 };
-    struct json list = hp_json_member(root, "curves");
-    if (!list.value)
-        return HYPAR_OK;
-    TRY(hp_json_array(&list, MOST_CURVES, r->err));
+    struct json list = { 0 };
+    TRY(HP_JSON_READ(root, r->err, JSON_LIST("?curves", &list, MOST_CURVES), JSON_OTHERS));
     for (struct json at = { 0 }; hp_json_each(&list, &at);)
         TRY(read_curve(r, &at));
     return HYPAR_OK;

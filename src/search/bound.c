@@ -188,7 +188,7 @@ static bool is_all_used(const struct hypar_graph *g, int tensor)
 
 static void add_updates(struct bounding *b)
 {
-    const struct plan_settings *s = &b->problem->settings;
+    const struct hypar_plan_settings *s = &b->problem->settings;
     const struct hypar_graph *g = b->graph;
     for (int t = 0; t < g->n_tensors; t++) {
         const struct tensor *tensor = &g->tensors[t];

@@ -24,7 +24,7 @@ struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
     options = options ? options : &defaults;
     if (hp_check_option_values(options, NULL) != HYPAR_OK)
         return NULL;
-    struct plan_settings settings = hp_settings(options);
+    struct hypar_plan_settings settings = hp_settings(options);
     settings.clip = options->clip;
     return hp_plan_new(graph, machine, &settings);
 }

@@ -249,9 +249,9 @@ static enum hypar_status check_fixes(const struct hypar_graph *graph,
     return status;
 }
 
-struct plan_settings hp_settings(const struct hypar_search_options *options)
+struct hypar_plan_settings hp_settings(const struct hypar_search_options *options)
 {
-    return (struct plan_settings){
+    return (struct hypar_plan_settings){
         .model = options->model,
         .machine_word = options->machine,
         .precision = options->precision,

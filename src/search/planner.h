@@ -25,7 +25,7 @@ struct problem {
     const struct target *target; /* the plan must run on this framework; NULL: any plan */
     axis_set *axes;              /* by nest: axes that may be split; NULL: all */
     const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
-    struct plan_settings settings;
+    struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
     bool lesser;   /* auto runs itself for a smaller machine: it does not do so again */
@@ -42,7 +42,7 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
                           const struct hypar_search_options *options);
 
 /* The settings of plans that follow from the options of a search. */
-struct plan_settings hp_settings(const struct hypar_search_options *options);
+struct hypar_plan_settings hp_settings(const struct hypar_search_options *options);
 
 /* How device `device` runs passes of the plan's steps. */
 static inline struct kernel_place hp_problem_place(const struct problem *problem, int device)

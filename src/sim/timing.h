@@ -86,8 +86,8 @@ bool hp_is_passed_on(const struct hypar_graph *graph, int tensor);
  * this time. Updates are left out: one kernel updates many parameters. */
 double hp_count_kernels(struct timing *timing, double *launch_s);
 
-/* By task of the bodies, whose ids have no gaps: how long the host of its device takes to launch
- * it; NULL: no host takes any time. Taken from `arena`. */
+/* By task of the bodies, whose ids have no gaps: how long the host of its device takes to
+ * launch it; NULL: no host takes any time. Taken from `arena`. */
 ticks *hp_task_launches(struct timing *timing, int n_tasks, struct arena *arena);
 
 /* The host of a device is ahead of it by no more kernels than this: CUDA takes about as many

@@ -70,12 +70,12 @@ $ cd $TMP && plan='hypar plan lm.onnx --batch-dim x=0 --dim batch=5 --on full:4 
 >   "model": "./lm.onnx:batch-dim=x=0,dim=batch=5",
 $ cd $TMP && hypar check link | head -n 1 && hypar plan ./lm.net --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -o - | hypar check /dev/stdin | head -n 1
 > ok: lm, batch 20: 9 operators in 36 parts on a machine of 4 devices
-> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+> ok: lm, batch 20: 9 operators in 36 parts on a machine of 4 devices
 $ cd $TMP && hypar plan ./lm.net --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -q -o d/q.json && grep '"model"' d/q.json && hypar check d/q.json | head -n 1
 >   "model": "../lm.net:batch-dim=x=0,dim=batch=5",
-> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+> ok: lm, batch 20: 9 operators in 36 parts on a machine of 4 devices
 $ cd $TMP && hypar plan --start d/q.json --proposals 4 -o - | hypar check - | head -n 1
-> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+> ok: lm, batch 20: 9 operators in 36 parts on a machine of 4 devices
 $ cd $TMP && hypar import lm.onnx:$(printf 'dim=seq=128,%.0s' $(seq 100))
 > hypar: model 'lm.onnx:dim=seq=128,dim=seq=128,dim=seq=...': too long, expected options of less than 1024 characters
 ? 3

@@ -79,7 +79,8 @@ static void test_laid(void **state)
             n *= size[d] = (int)draw(&random, 1, 3);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_machine *machine = machine_of(n);
-        struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+        struct hypar_plan *plan =
+            hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
         uint32_t(*dims)[MAX_AXES] = calloc((size_t)graph->n_ops, sizeof *dims);
         struct arena arena = { 0 };
         struct mesh mesh;
@@ -153,7 +154,8 @@ static void test_swapped(void **state)
         int size[2] = { (int)draw(&random, 2, 3), (int)draw(&random, 1, 2) };
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_machine *machine = machine_of(size[0] * size[1]);
-        struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+        struct hypar_plan *plan =
+            hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
         uint32_t dims[MAX_AXES];
         struct arena arena = { 0 };
         struct mesh mesh;

@@ -171,7 +171,8 @@ static void test_random(void **state)
         snprintf(word, sizeof word, "full:%d", n);
         assert_int_equal(hypar_machine_read(&machine, word, NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
-        struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+        struct hypar_plan *plan =
+            hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
         for (int op = 0; op < graph->n_ops; op++)
             lay(&random, plan, op, size, n_dims);
         taken += graph->n_ops - refusals(plan, n, seed);

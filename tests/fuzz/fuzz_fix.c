@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = { 0 };
     struct hypar_graph *graph;
     struct hypar_machine *machine;
-    struct plan_settings settings = { 0 };
+    struct hypar_plan_settings settings = { 0 };
     struct fixes fixes;
     struct hypar_error err = { "" };
     const char *word[MAX_WORDS];

@@ -239,7 +239,7 @@ static void test_machine_object(void **state)
     struct hypar_graph *graph;
     assert_int_equal(hypar_machine_read(&machine, "cluster:2x2,device=a100", NULL), HYPAR_OK);
     assert_int_equal(hypar_import(&graph, "mlp:8-6-4", NULL, NULL), HYPAR_OK);
-    struct plan_settings settings = { .model = "mlp:8-6-4" };
+    struct hypar_plan_settings settings = { .model = "mlp:8-6-4" };
     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
     assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
     check_round_trip(plan);
@@ -283,7 +283,7 @@ static void test_building(void **state)
     assert_int_equal(
         hypar_import(&graph, "mlp:8-6-4", &(struct hypar_import_options){ .batch = 10 }, &err),
         HYPAR_OK);
-    struct plan_settings settings = { .model = "mlp:8-6-4", .machine_word = "htree:4" };
+    struct hypar_plan_settings settings = { .model = "mlp:8-6-4", .machine_word = "htree:4" };
     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
     struct split split = { .degree = { 4 } };
     hp_nested_sizes(10, (const int[]){ 2, 2 }, 2, sizes);
@@ -363,7 +363,8 @@ static void test_random_plans(void **state)
         struct hypar_graph *graph;
         struct hypar_error err = { "" };
         assert_int_equal(hypar_import(&graph, models[m], NULL, &err), HYPAR_OK);
-        struct plan_settings settings = { .model = models[m], .machine_word = "torus:3x3" };
+        struct hypar_plan_settings settings = { .model = models[m],
+                                                .machine_word = "torus:3x3" };
         struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
         for (int round = 0; round < 5; round++) {
             randomise(plan, &random);

@@ -407,8 +407,7 @@ static const struct {
     { PASS("'precision':'fp32'"), "f: passes[0].device: missing, expected a string" },
     { PASS("'device':''"), "f: passes[0].device: empty, expected a name" },
     { PASS("'device':'a','precision':'fp8'"),
-      "f: passes[0].precision: unknown precision 'fp8', expected one of fp32, bf16, fp64, "
-      "fp16, tf32" },
+      "f: passes[0].precision: expected one of fp32, bf16, fp64, fp16, tf32, not \"fp8\"" },
     { PASS(WHERE "'kind':'liner'"), "f: passes[0].kind: unknown operator kind 'liner', did you "
                                     "mean linear? See 'hypar ops'" },
     { PASS(WHERE "'kind':'opaque'"),

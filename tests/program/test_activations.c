@@ -201,9 +201,9 @@ static double kept_by_layers(const struct sizes *size, int layers, const struct 
     char word[32];
     snprintf(word, sizeof word, "full:%d", row->degree);
     assert_int_equal(hypar_machine_read(&machine, word, &err), HYPAR_OK);
-    struct plan_settings settings = { .precision = HYPAR_FP16,
-                                      .masks = masks,
-                                      .recompute = row->recompute };
+    struct hypar_plan_settings settings = { .precision = HYPAR_FP16,
+                                            .masks = masks,
+                                            .recompute = row->recompute };
     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
     split_ops(plan, size->heads, row->degree, row->stream);
     for (int op = 0; op < graph->n_ops && row->gathers_again; op++)

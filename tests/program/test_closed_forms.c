@@ -74,7 +74,7 @@ static void check_data_parallel(const char *model, int degree)
     if (hypar_import(&graph, model, &options, &err))
         fail_msg("%s", err.text);
     struct hypar_machine *machine = full(degree);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     split_samples(plan, degree);
     struct hypar_program *program = lower(plan, has_batch_norm(graph));
     struct hypar_program_totals totals = hypar_program_totals(program);
@@ -145,7 +145,7 @@ static void check_tensor_parallel(const char *model, int layers, int degree, dou
 {
     struct hypar_graph *graph = import(model);
     struct hypar_machine *machine = full(degree);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     struct hypar_hidden_moves hidden;
     split_tensors(plan, degree, splits);
     assert_int_equal(hypar_plan_hidden_moves(plan, &hidden, NULL), HYPAR_OK);
@@ -272,7 +272,7 @@ static void check_hidden(struct hypar_graph *graph, int degree,
                          const struct tensor_split *splits, int count, const char *text)
 {
     struct hypar_machine *machine = full(degree);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     struct hypar_hidden_moves hidden;
     split_tensors(plan, degree, splits);
     assert_int_equal(hypar_plan_hidden_moves(plan, &hidden, NULL), HYPAR_OK);
@@ -352,7 +352,7 @@ static void check_halo(int kernel, int degree)
 {
     struct hypar_graph *graph = conv_net(kernel);
     struct hypar_machine *machine = full(degree);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     for (int op = 0; op < graph->n_ops; op++)
         split_axis(plan, op, 'h', degree);
     struct hypar_program *program = lower(plan, false);
@@ -435,7 +435,7 @@ static struct two_bytes program_bytes(enum layer_type first, enum layer_type sec
 {
     struct hypar_graph *g = two_layers();
     struct hypar_machine *machine = full(2);
-    struct hypar_plan *plan = hp_plan_new(g, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(g, machine, &(struct hypar_plan_settings){ 0 });
     split_axis(plan, 0, layout_axis[hp_split_in(first)], 2);
     split_axis(plan, 1, type_axis[first], 2);
     split_axis(plan, 2, type_axis[second], 2);

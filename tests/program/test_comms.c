@@ -146,7 +146,7 @@ static bool check_case(int i)
     if (hypar_import(&graph, cases[i].model, &options, &err) ||
         hypar_machine_read(&machine, "full:4", &err))
         fail_msg("%s", err.text);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     hp_plan_set_schedule(plan,
                          &(struct hypar_schedule){ .micro_batches = cases[i].micro_batches });
     set_ops(plan, cases[i].plan);

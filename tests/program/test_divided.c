@@ -26,7 +26,7 @@ static struct hypar_plan *data_parallel(const char *model, int degree, int tenso
     if (hypar_import(graph, model, &options, &err) != HYPAR_OK ||
         hypar_machine_read(machine, word, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
-    struct plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
+    struct hypar_plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
     struct hypar_plan *plan = hp_plan_new(*graph, *machine, &settings);
     for (int op = 0; op < (*graph)->n_ops; op++) {
         const struct nest *nest = (*graph)->ops[op].nest;

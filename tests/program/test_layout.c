@@ -36,7 +36,7 @@ static struct measured measure(const char *model, int layers, struct hypar_layou
         fail_msg("%s", err.text);
     snprintf(word, sizeof word, "cluster:%dx%d", layout.data * layout.pipeline, layout.tensor);
     assert_int_equal(hypar_machine_read(&machine, word, &err), HYPAR_OK);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     if (hp_plan_set_layout(plan, &layout, &err) || hypar_plan_check(plan, &err) ||
         hypar_lower(&program, plan, NULL, &err))
         fail_msg("%s", err.text);

@@ -32,7 +32,7 @@ static void split_samples(struct hypar_plan *plan, int replicas)
 static bool divides(const struct hypar_graph *graph, const struct hypar_machine *machine,
                     int micro_batches)
 {
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     struct hypar_program *program;
     hp_plan_set_schedule(plan, &(struct hypar_schedule){ .micro_batches = micro_batches });
     bool ok = hypar_lower(&program, plan, NULL, NULL) == HYPAR_OK;
@@ -49,7 +49,7 @@ static void check(const struct hypar_graph *graph, const struct hypar_machine *m
     struct hypar_error err;
     struct hypar_program *program;
     struct run_data data = hp_random_data(&arena, graph, REAL_F64, seed);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     split_samples(plan, replicas);
     if (hypar_lower(&program, plan, &(struct hypar_lower_options){ .local_bn = true }, &err))
         fail_msg("%s", err.text);

@@ -146,7 +146,7 @@ static void changed_programs_are_refused(void **state)
         hypar_import(&graph, "mlp:4-4-4", &(struct hypar_import_options){ .batch = 8 }, NULL),
         HYPAR_OK);
     assert_int_equal(hypar_machine_read(&machine, "full:2", NULL), HYPAR_OK);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     for (int op = 0; op < graph->n_ops; op++) {
         split.degree[hp_nest_axis(graph->ops[op].nest, 'n')] = 2;
         hp_plan_set(plan, op, &split, NULL);

@@ -32,7 +32,7 @@ static void set_up(struct fixture *f, bool by_samples)
     if (hypar_import(&f->graph, "mlp:6-8-6", &options, &err) ||
         hypar_machine_read(&f->machine, "full:4", &err))
         fail_msg("%s", err.text);
-    f->plan = hp_plan_new(f->graph, f->machine, &(struct plan_settings){ 0 });
+    f->plan = hp_plan_new(f->graph, f->machine, &(struct hypar_plan_settings){ 0 });
     int ops[2][16], n[2] = { 0, 0 }, devices[] = { 0, 1, 2, 3 }, linears = 0;
     for (int op = 0; op < f->graph->n_ops; op++) {
         linears += f->graph->ops[op].kind == OP_LINEAR;

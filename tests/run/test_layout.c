@@ -141,8 +141,8 @@ static void compute_the_same(void **state)
         if (hypar_import(&graph, cases[i].model, &options, &err) ||
             hypar_machine_read(&machine, word, &err))
             fail_msg("%s", err.text);
-        struct hypar_plan *plan =
-            hp_plan_new(graph, machine, &(struct plan_settings){ .precision = HYPAR_FP64 });
+        struct hypar_plan *plan = hp_plan_new(
+            graph, machine, &(struct hypar_plan_settings){ .precision = HYPAR_FP64 });
         if (hp_plan_set_layout(plan, l, &err) || hypar_plan_check(plan, &err) ||
             prove(plan, &arena, &err))
             fail_msg("case %zu: %s: %s", i, cases[i].model, err.text);

@@ -113,8 +113,8 @@ static bool make_plan(struct drawn *d, bool layout, struct hypar_error *err)
 {
     static const enum hypar_precision precisions[] = { HYPAR_FP32, HYPAR_BF16 };
     static const enum hypar_optimizer optimizers[] = { HYPAR_SGD, HYPAR_MOMENTUM, HYPAR_ADAM };
-    struct plan_settings settings = { .precision = ONE_OF(d, precisions),
-                                      .optimizer = ONE_OF(d, optimizers) };
+    struct hypar_plan_settings settings = { .precision = ONE_OF(d, precisions),
+                                            .optimizer = ONE_OF(d, optimizers) };
     bool delayed = hp_schedule[d->kind].delayed;
     d->plan = hp_plan_new(d->graph, d->on, &settings);
     if (layout) {
@@ -283,7 +283,8 @@ static void frozen_parameters_have_no_versions(void **state)
     if (hypar_import(&d.graph, "vgg11", &options, &err) ||
         hypar_machine_read(&d.on, "full:2", &err))
         fail_msg("%s", err.text);
-    d.plan = hp_plan_new(d.graph, d.on, &(struct plan_settings){ .optimizer = HYPAR_ADAM });
+    d.plan =
+        hp_plan_new(d.graph, d.on, &(struct hypar_plan_settings){ .optimizer = HYPAR_ADAM });
     for (int i = 0; i < d.graph->n_ops; i++)
         op[i] = i;
     for (int s = 0; s < 2; s++) /* stage 1 is the loss: stage 0 has the frozen layers */

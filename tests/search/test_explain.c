@@ -128,7 +128,7 @@ static double step_on_written(const struct hypar_plan *plan, const struct hypar_
                               const struct hypar_sim_options *how)
 {
     struct hypar_machine *machine = read_back(on);
-    struct plan_settings said = hp_plan_settings(plan);
+    struct hypar_plan_settings said = hypar_plan_settings(plan);
     struct hypar_plan *carried = hp_plan_carry(plan, machine, NULL, &said);
     double step_s = summary_of(carried, how).step_s;
     hypar_plan_free(carried);

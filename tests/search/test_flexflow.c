@@ -142,7 +142,7 @@ static void exhaustive_is_exact(void **state)
         struct study t = study(cases[i].model, cases[i].machine, cases[i].batch);
         struct hypar_search_options options = { .planner = "exhaustive" };
         struct hypar_found *found = search(&t, &options);
-        struct plan_settings settings = { 0 };
+        struct hypar_plan_settings settings = { 0 };
         struct count c = { .plan = hp_plan_new(t.graph, t.machine, &settings) };
         hp_proposer_begin(&c.proposer, c.plan, NULL);
         hp_proposal_begin(&c.now, t.graph);

@@ -122,7 +122,7 @@ static void better_machines(void **state)
         struct hypar_machine *lesser = machine_of(pairs[i].lesser),
                              *better = machine_of(pairs[i].better);
         struct hypar_found *a = best_on(graph, lesser), *b = best_on(graph, better);
-        struct plan_settings settings = { .machine_word = pairs[i].better };
+        struct hypar_plan_settings settings = { .machine_word = pairs[i].better };
         struct hypar_plan *carried =
             hp_plan_carry(hypar_found_plan(a), better, NULL, &settings);
         double lesser_s = summary_of(hypar_found_plan(a), NULL).step_s,

@@ -24,7 +24,7 @@ static struct setting open_setting(const char *model, int64_t batch, const char 
                                    const struct hypar_layout *layout)
 {
     struct hypar_import_options options = { .batch = batch };
-    struct plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
+    struct hypar_plan_settings settings = { .precision = HYPAR_BF16, .optimizer = HYPAR_ADAM };
     struct setting s;
     struct hypar_error err;
     if (hypar_import(&s.graph, model, &options, &err) ||
@@ -46,10 +46,11 @@ static void close_setting(struct setting *s)
 #define A8 "cluster:4x8,device=a100,nics=8"
 #define A1 "cluster:4x8,device=a100,nics=1"
 
-#define LAYOUT(data, tensor, pipeline, chunks, micro, schedule, sequence, recompute, shard) \
-    {                                                                                       \
-        data, tensor, pipeline, chunks, micro, HYPAR_SCHEDULE_##schedule, sequence,         \
-            HYPAR_RECOMPUTE_##recompute, HYPAR_SHARD_##shard                                \
+#define LAYOUT(d, t, p, c, micro, kind, sequence, again, divided)                   \
+    {                                                                               \
+        .data = d, .tensor = t, .pipeline = p, .chunks = c, .micro_batches = micro, \
+        .schedule = HYPAR_SCHEDULE_##kind, .sequence_parallel = sequence,           \
+        .recompute = HYPAR_RECOMPUTE_##again, .shard = HYPAR_SHARD_##divided        \
     }
 
 static const struct {

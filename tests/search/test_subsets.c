@@ -194,7 +194,7 @@ static void moved_plans(void **state)
         if (hypar_search(&found, graph, left, &options, &err))
             fail_msg("%s", err.text);
         const struct hypar_plan *plan = hypar_found_plan(found);
-        struct plan_settings settings = hp_plan_settings(plan);
+        struct hypar_plan_settings settings = hypar_plan_settings(plan);
         settings.machine_word = NULL;
         struct hypar_plan *moved = hp_plan_carry(plan, machine, device, &settings);
         assert_int_equal(hypar_plan_check(moved, &err), HYPAR_OK);

@@ -64,7 +64,8 @@ static void builds_what_is_asked(void **state)
     struct hypar_error err;
     if (hypar_search(&found, s.graph, s.machine, &options, &err))
         fail_msg("%s", err.text);
-    struct hypar_plan *plan = hp_plan_new(s.graph, s.machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan =
+        hp_plan_new(s.graph, s.machine, &(struct hypar_plan_settings){ 0 });
     assert_int_equal(hp_plan_set_layout(plan, &layout, &err), HYPAR_OK);
     hp_plan_set_search(plan, hypar_plan_search(hypar_found_plan(found))); /* who found it */
     char *expected = text_of(plan), *got = text_of(hypar_found_plan(found));
@@ -200,8 +201,8 @@ static void stages_are_even(void **state)
                                        .micro_batches = 8,
                                        .schedule = HYPAR_SCHEDULE_GPIPE,
                                        .recompute = row[i].recompute };
-        struct hypar_plan *plan =
-            hp_plan_new(s.graph, s.machine, &(struct plan_settings){ .precision = HYPAR_BF16 });
+        struct hypar_plan *plan = hp_plan_new(
+            s.graph, s.machine, &(struct hypar_plan_settings){ .precision = HYPAR_BF16 });
         struct hypar_sim *sim;
         struct hypar_error err;
         if (hp_plan_set_layout(plan, &layout, &err) || hypar_simulate(&sim, plan, NULL, &err))

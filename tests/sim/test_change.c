@@ -130,7 +130,7 @@ static const struct {
 static struct hypar_plan *whole_plan(const struct hypar_graph *graph,
                                      const struct hypar_machine *machine)
 {
-    struct plan_settings settings = { 0 };
+    struct hypar_plan_settings settings = { 0 };
     return hp_plan_new(graph, machine, &settings);
 }
 

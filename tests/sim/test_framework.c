@@ -221,14 +221,15 @@ static void the_host_adds_seconds(void **state)
 }
 
 /* Three stages of a layer each, whose hosts take a second for a layer in each half, and devices
- * next to nothing. Hosts that wait for what a slot receives begin one after another, as stages of
- * a second do. Others launch their four micro-batches side by side. */
+ * next to nothing. Hosts that wait for what a slot receives begin one after another, as stages
+ * of a second do. Others launch their four micro-batches side by side. */
 static void stages_wait_for_hosts(void **state)
 {
     (void)state;
     static const char stages[] = "\"pipeline\": 3, \"micro_batches\": 4";
     static const char machine[] = "full:3,device=h200";
-    struct hypar_sim_summary wait = run_on(machine, stages, "compiled,layer_s=1,host_waits=yes"),
+    struct hypar_sim_summary wait =
+                                 run_on(machine, stages, "compiled,layer_s=1,host_waits=yes"),
                              ahead = run_on(machine, stages, "compiled,layer_s=1");
     expect_near("launches", wait.launch_s, 4 * 2, 1e-2);
     expect_near("stages", wait.step_s, (4 + 3 - 1) * 2, 1e-2);

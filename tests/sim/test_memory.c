@@ -78,7 +78,7 @@ static const double per_param[HYPAR_PRECISION_COUNT][HYPAR_OPTIMIZER_COUNT][3] =
 };
 
 static void check_state(const struct hypar_graph *graph, struct hypar_machine *machine,
-                        const struct plan_settings *settings)
+                        const struct hypar_plan_settings *settings)
 {
     struct hypar_plan *plan = hp_plan_new(graph, machine, settings);
     const double *each = per_param[settings->precision][settings->optimizer];
@@ -115,11 +115,12 @@ static void data_parallel_state(void **state)
         assert_int_equal(hypar_import(&graph, i ? "gpt2" : "vgg16", &options, NULL), HYPAR_OK);
         for (int p = 0; p < HYPAR_PRECISION_COUNT; p++)
             for (int o = 0; o < 2 * HYPAR_OPTIMIZER_COUNT; o++)
-                check_state(graph, machine,
-                            &(struct plan_settings){ .precision = (enum hypar_precision)p,
-                                                     .optimizer = (enum hypar_optimizer)(o / 2),
-                                                     .fp32_gradients = o % 2,
-                                                     .framework_bytes = o % 2 ? 1e9 : 0 });
+                check_state(
+                    graph, machine,
+                    &(struct hypar_plan_settings){ .precision = (enum hypar_precision)p,
+                                                   .optimizer = (enum hypar_optimizer)(o / 2),
+                                                   .fp32_gradients = o % 2,
+                                                   .framework_bytes = o % 2 ? 1e9 : 0 });
         hypar_graph_free(graph);
     }
     hypar_machine_free(machine);
@@ -134,7 +135,7 @@ static void gradient_messages(void **state)
     struct hypar_program_totals totals[2];
     assert_int_equal(hypar_import(&graph, "lenet5", NULL, NULL), HYPAR_OK);
     for (int i = 0; i < 2; i++) {
-        struct plan_settings settings = { .precision = HYPAR_FP16, .fp32_gradients = i };
+        struct hypar_plan_settings settings = { .precision = HYPAR_FP16, .fp32_gradients = i };
         struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
         struct hypar_program *program;
         split_samples(plan, 4);
@@ -159,7 +160,7 @@ static void weight_versions(void **state)
     struct hypar_graph *graph;
     struct hypar_machine *machine = full(2);
     assert_int_equal(hypar_import(&graph, "lenet-c", NULL, NULL), HYPAR_OK);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     struct hypar_program *program;
     assert_int_equal(hypar_lower(&program, plan, NULL, NULL), HYPAR_OK);
     struct memory_options options = { .versions = (int[]){ 3 } };
@@ -210,7 +211,8 @@ static void small_by_hand(void **state)
     for (int rename = 0; rename < 2; rename++) {
         struct hypar_graph *graph = small_net(rename);
         struct hypar_machine *machine = full(1);
-        struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+        struct hypar_plan *plan =
+            hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
         struct memory_model *model = memory_of(plan);
         const struct hypar_memory *m = &model->device[0];
         assert_true(model->kept[0][0] == 4 * N * (C0 + C1 + 2 * C2));
@@ -238,7 +240,7 @@ static void sums_by_hand(void **state)
     add_op(b, OP_MSE_LOSS, "loss", y, target, NULL);
     struct hypar_graph *graph = finish(b);
     struct hypar_machine *machine = full(2);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     split_samples(plan, 2);
     struct memory_model *model = memory_of(plan);
     for (int d = 0; d < 2; d++) {
@@ -259,7 +261,7 @@ static void sends_by_hand(void **state)
     (void)state;
     struct hypar_graph *graph = small_net(false);
     struct hypar_machine *machine = full(2);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     for (int op = 1; op < graph->n_ops; op++)
         hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, (int[]){ 1 });
     struct memory_model *model = memory_of(plan);
@@ -306,7 +308,7 @@ static double kept_by_gpt(int layers)
     struct hypar_machine *machine = full(1);
     struct hypar_plan *plan = hp_plan_new(
         graph, machine,
-        &(struct plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
+        &(struct hypar_plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
     struct memory_model *model = memory_of(plan);
     double kept = model->kept[0][0];
     hp_memory_free(model);
@@ -341,7 +343,7 @@ static struct hypar_plan *pipeline(struct hypar_graph **graph, struct hypar_mach
     }
     add_op(b, OP_MSE_LOSS, "loss", x, target, NULL);
     *graph = finish(b);
-    struct hypar_plan *plan = hp_plan_new(*graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(*graph, machine, &(struct hypar_plan_settings){ 0 });
     for (int s = 0; s < STAGES; s++)
         hp_plan_add_stage(plan,
                           &(struct hypar_stage){ .n_ops = s == STAGES - 1 ? 3 : 2,
@@ -442,7 +444,8 @@ static void larger_batches(void **state)
             struct hypar_graph *graph;
             struct hypar_import_options options = { .batch = batch };
             assert_int_equal(hypar_import(&graph, models[i], &options, NULL), HYPAR_OK);
-            struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+            struct hypar_plan *plan =
+                hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
             struct memory_model *model = memory_of(plan);
             assert_true(model->device[0].peak > peak);
             if (i == 0 && batch > 1)
@@ -469,7 +472,7 @@ static void refused(void **state)
     int x = hp_build_input(b, "x", &(struct hypar_shape){ 2, { 2, 2 } }, false, 0);
     add_op(b, OP_RELU, "relu", x, HP_ABSENT, NULL);
     graph = finish(b);
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     assert_int_equal(hypar_plan_memory(plan, NULL, &memory, &err), HYPAR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "no loss"));
     hypar_plan_free(plan);

@@ -42,7 +42,7 @@ static int linear(struct net *net, const char *name, int x, int columns)
 }
 
 /* The plan of the network on so many devices, each with its share of the samples. */
-static void make_plan(struct net *net, int devices, struct plan_settings settings,
+static void make_plan(struct net *net, int devices, struct hypar_plan_settings settings,
                       enum hypar_shard shard)
 {
     char word[32];
@@ -63,12 +63,12 @@ static void make_plan(struct net *net, int devices, struct plan_settings setting
         fail_msg("%s", net->err.text);
 }
 
-static const struct plan_settings eager = { .simulation.framework.kernels =
-                                                HYPAR_KERNELS_EAGER };
-static const struct plan_settings eager_bf16 = { .precision = HYPAR_BF16,
-                                                 .fp32_gradients = true,
-                                                 .simulation.framework.kernels =
-                                                     HYPAR_KERNELS_EAGER };
+static const struct hypar_plan_settings eager = { .simulation.framework.kernels =
+                                                      HYPAR_KERNELS_EAGER };
+static const struct hypar_plan_settings eager_bf16 = { .precision = HYPAR_BF16,
+                                                       .fp32_gradients = true,
+                                                       .simulation.framework.kernels =
+                                                           HYPAR_KERNELS_EAGER };
 
 static struct hypar_memory memory_of(const struct net *net)
 {
@@ -115,7 +115,8 @@ static void slices(void **state)
             &net, OP_SLICE, "slice", y, HP_ABSENT,
             ATTRS({ ATTR_AXIS, 1, V(1) }, { ATTR_START, 1, V(0) }, { ATTR_STOP, 1, V(8) }));
         add_op(&net, OP_MSE_LOSS, "loss", linear(&net, "out", y, OUT), target, NULL);
-        make_plan(&net, 1, compiled ? (struct plan_settings){ 0 } : eager, HYPAR_SHARD_NONE);
+        make_plan(&net, 1, compiled ? (struct hypar_plan_settings){ 0 } : eager,
+                  HYPAR_SHARD_NONE);
         expect(compiled ? "compiled" : "eager", memory_of(&net).saved,
                4.0 * N * (IN + (compiled ? 8 : WIDE) + 2 * OUT) + 4);
         end(&net);
@@ -136,7 +137,8 @@ static void parts(void **state)
         };
         assert_int_equal(hp_build_op(net.builder, &request, part, &net.err), HYPAR_OK);
         add_op(&net, OP_MSE_LOSS, "loss", linear(&net, "out", part[1], OUT), target, NULL);
-        make_plan(&net, 1, compiled ? (struct plan_settings){ 0 } : eager, HYPAR_SHARD_NONE);
+        make_plan(&net, 1, compiled ? (struct hypar_plan_settings){ 0 } : eager,
+                  HYPAR_SHARD_NONE);
         expect(compiled ? "compiled" : "eager", memory_of(&net).saved,
                4.0 * N * (IN + (compiled ? PART : WIDE) + 2 * OUT) + 4);
         end(&net);
@@ -197,7 +199,7 @@ static void gathered(void **state)
     double first = IN * WIDE, second = WIDE * OUT;
     for (int compiled = 0; compiled < 2; compiled++) {
         struct net net = { .builder = hp_build("gathered", N) };
-        struct plan_settings settings = eager_bf16;
+        struct hypar_plan_settings settings = eager_bf16;
         settings.simulation.framework.kernels =
             compiled ? HYPAR_KERNELS_COMPILED : HYPAR_KERNELS_EAGER;
         int x = input(&net, "x", N, IN), target = input(&net, "target", N, OUT);
@@ -282,7 +284,7 @@ static void views_of_parameters(void **state)
     } rows[] = { { HYPAR_FP32, false, 4 }, { HYPAR_BF16, true, 4 }, { HYPAR_BF16, false, 2 } };
     for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
         struct net net = { .builder = hp_build("views", N) };
-        struct plan_settings settings = eager;
+        struct hypar_plan_settings settings = eager;
         settings.precision = rows[i / 2].precision;
         settings.fp32_gradients = rows[i / 2].fp32_gradients;
         int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
@@ -314,7 +316,7 @@ static void scattered(void **state)
             for (int layer = 0; layer < 4; layer++)
                 x = linear(&net, (char[]){ 'l', (char)('0' + layer), 0 }, x, WIDE);
             add_op(&net, OP_MSE_LOSS, "loss", x, target, NULL);
-            make_plan(&net, DEVICES, compiled ? (struct plan_settings){ 0 } : eager,
+            make_plan(&net, DEVICES, compiled ? (struct hypar_plan_settings){ 0 } : eager,
                       HYPAR_SHARD_NONE);
             hp_plan_set_schedule(net.plan, &(struct hypar_schedule){ .micro_batches = micro });
             if (hypar_plan_shard_all(

@@ -394,8 +394,8 @@ static bool has_gaps(const struct hypar_graph *graph)
 /* All devices together hold no less than one device does if nothing is split. */
 static void check_sum(struct pair *pair)
 {
-    struct plan_settings settings = { .precision = pair->plan->precision,
-                                      .optimizer = pair->plan->optimizer };
+    struct hypar_plan_settings settings = { .precision = pair->plan->precision,
+                                            .optimizer = pair->plan->optimizer };
     struct hypar_plan *whole = hp_plan_new(pair->graph, pair->plan->machine, &settings);
     hp_plan_set_schedule(
         whole, &(struct hypar_schedule){ .micro_batches = pair->plan->schedule.micro_batches });

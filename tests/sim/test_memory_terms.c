@@ -22,7 +22,7 @@ static struct hypar_machine *machine_of(const char *word)
 
 /* The memory of device 0 of a network whose samples are divided among all devices. */
 static struct hypar_memory memory_of(const char *model, const char *word,
-                                     const struct plan_settings *settings)
+                                     const struct hypar_plan_settings *settings)
 {
     struct hypar_graph *graph;
     struct hypar_machine *machine = machine_of(word);
@@ -70,7 +70,7 @@ static void closed_forms(void **state)
         { "full:2,device=eyeriss-hmc", 0, 0, 0, 8e9 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct plan_settings settings = { .framework_bytes = i % 2 ? 3e6 : 0 };
+        struct hypar_plan_settings settings = { .framework_bytes = i % 2 ? 3e6 : 0 };
         struct hypar_memory m = memory_of("lenet5", rows[i].word, &settings);
         double tensors = m.parameters + m.gradients + m.optimizer + m.weight_versions +
                          m.activations + m.buffers;
@@ -97,7 +97,7 @@ static void closed_forms(void **state)
 static void bare(void **state)
 {
     (void)state;
-    struct plan_settings none = { .simulation.framework.kernels = HYPAR_KERNELS_NONE };
+    struct hypar_plan_settings none = { .simulation.framework.kernels = HYPAR_KERNELS_NONE };
     struct hypar_memory m = memory_of("lenet5", "full:2,device=h100", &none);
     expect("peak", m.peak, hp_tensor_bytes(&m));
     expect("reserved", m.reserved, 0);
@@ -121,8 +121,9 @@ static void losses(void **state)
                  { HYPAR_BF16, HYPAR_KERNELS_COMPILED, 0 } };
     enum { SAMPLES = 8, LENGTH = 16, VOCAB = 4096 }; /* logits are far the largest tensor */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct plan_settings settings = { .precision = rows[i].precision,
-                                          .simulation.framework.kernels = rows[i].kernels };
+        struct hypar_plan_settings settings = { .precision = rows[i].precision,
+                                                .simulation.framework.kernels =
+                                                    rows[i].kernels };
         struct hypar_memory m =
             memory_of("gpt:layers=1,hidden=8,heads=1,seq=16,vocab=4096,dropout_percent=0",
                       "full:1", &settings);

@@ -51,7 +51,7 @@ static struct four four_stages(struct hypar_schedule schedule)
 {
     struct four f = { .graph = graph_with("mlp:256-256-256-256-256", BATCH),
                       .machine = machine_of("full:4,bandwidth=1e18B/s,latency=0s") };
-    f.plan = hp_plan_new(f.graph, f.machine, &(struct plan_settings){ 0 });
+    f.plan = hp_plan_new(f.graph, f.machine, &(struct hypar_plan_settings){ 0 });
     assert_int_equal(f.graph->n_ops, 2 * STAGES);
     for (int s = 0; s < STAGES; s++)
         hp_plan_add_stage(f.plan, &(struct hypar_stage){ .n_ops = 2,
@@ -232,7 +232,7 @@ static void refuse(const int *replicas, int64_t minibatches, int64_t micro_batch
 {
     struct hypar_graph *graph = graph_with("mlp:8-8-8-8", BATCH);
     struct hypar_machine *machine = machine_of("full:40");
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     int device[40];
     for (int d = 0; d < 40; d++)
         device[d] = d;

@@ -80,7 +80,7 @@ static struct hypar_plan *chain_plan(const struct chain *c, const struct hypar_g
                                      const struct hypar_machine *machine,
                                      const struct hypar_schedule *schedule)
 {
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     int p = hypar_machine_device_count(machine);
     hp_plan_set_schedule(plan, schedule);
     for (int s = 0; s < c->stages; s++) {
@@ -262,7 +262,8 @@ static void memory_of_transformers(void **state)
                                                       HYPAR_SCHEDULE_ZB_H2 };
     double peak[3], passing[3];
     for (int k = 0; k < 3; k++) {
-        struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+        struct hypar_plan *plan =
+            hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
         struct hypar_schedule schedule = schedule_of(kinds[k], MICRO, 1);
         hp_plan_set_schedule(plan, &schedule);
         int op[4096], stage = 0, n = 0, layer = 0;

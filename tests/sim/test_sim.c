@@ -197,7 +197,7 @@ static void what_is_sent_is_in_memory(void **state)
     struct hypar_machine *machine =
         machine_of("full:2,device=h200,vector-rate=0,kernel-time=1us,memory-bandwidth=1TB/s,"
                    "stream-efficiency=0.5");
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     double tensor_s = 4. * ELEMENTS / 0.5e12;
     hp_plan_set(plan, 1, &(struct split){ 0 }, (int[]){ 1 });
     for (int f = 0; f < HYPAR_KERNELS_NONE; f++)
@@ -302,7 +302,8 @@ static double pipeline_step_s(const struct pipeline *p)
 {
     struct hypar_graph *graph = chain(p->stages, ROWS * p->micro_batches);
     struct hypar_profile *profile = measured(graph, &p->times);
-    struct hypar_plan *plan = hp_plan_new(graph, p->machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan =
+        hp_plan_new(graph, p->machine, &(struct hypar_plan_settings){ 0 });
     add_stages(plan, p->stages, p->micro_batches, p->schedule);
     assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
     struct hypar_sim *sim = simulate(plan, &(struct hypar_sim_options){ .profile = profile });
@@ -466,7 +467,7 @@ static void energy_of_dram(void **state)
     (void)state;
     struct hypar_graph *graph = chain(1, 8);
     struct hypar_machine *machine = machine_of("full:2,device=eyeriss-hmc");
-    struct hypar_plan *one = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *one = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     struct hypar_plan *far = hp_plan_copy(one);
     int devices[] = { 1 };
     for (int op = 0; op < graph->n_ops; op++)
@@ -495,7 +496,7 @@ static void energy_of_dram(void **state)
 static struct hypar_plan *partial_sums(const struct hypar_graph *graph,
                                        const struct hypar_machine *machine)
 {
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     for (int op = 0; op < graph->n_ops; op++) {
         const struct nest *nest = graph->ops[op].nest;
         struct split split = { .degree = { 0 } };

@@ -306,6 +306,11 @@ static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
     return hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
 }
 
+char *hp_joined(struct arena *arena, const char *text, const char *between, const char *more)
+{
+    return hp_arena_printf(arena, "%s%s%s", text, *text ? between : "", more);
+}
+
 char *hp_figure_text(struct arena *arena, double value, enum hypar_unit unit)
 {
     return unit == HYPAR_UNIT_COUNT ? hp_arena_printf(arena, "%.3g", value)

@@ -361,17 +361,6 @@ static enum hypar_status read_nodes(struct importing *im, int *outputs, int *n_o
     return find_outputs(im, outputs, n_outputs);
 }
 
-/* The file's name without folder and extension. */
-static const char *name_of(struct importing *im)
-{
-    const char *slash = strrchr(im->file->path, '/'),
-               *name = slash ? slash + 1 : im->file->path;
-    size_t n = strlen(name);
-    if (n > 5 && strcmp(name + n - 5, ".onnx") == 0)
-        n -= 5;
-    return hp_clean_text(hp_arena_strndup(&im->arena, name, n), '_');
-}
-
 static enum hypar_status build(struct importing *im, struct hypar_graph **out)
 {
     struct hypar_graph *first;
@@ -386,7 +375,8 @@ static enum hypar_status build(struct importing *im, struct hypar_graph **out)
         return status;
     }
     TRY(hp_build_finish(im->b, &first, im->err));
-    status = hp_onnx_rewrite(im, first, outputs, n_outputs, name_of(im), out);
+    status = hp_onnx_rewrite(im, first, outputs, n_outputs,
+                             hp_model_name(&im->arena, im->file->path), out);
     hypar_graph_free(first);
     return status;
 }

@@ -6,31 +6,19 @@
 #include "model/model.h"
 #include "model/pipedream/pipedream.h"
 
-/* Neighbours of each node as lists: those of node n are node[start[n]] .. node[start[n+1]-1],
- * in the order of the edges. */
-struct adjacency {
-    int *start, *node;
-};
-
-static struct adjacency neighbours(struct arena *arena, const struct text_profile *p,
-                                   bool before)
+/* Edges out of each node, or into it, in the order of the file. */
+static struct csr edges_of(struct arena *arena, const struct text_profile *p, bool into)
 {
-    struct adjacency a = { hp_csr(arena, p->n_nodes), NEW(arena, int, p->n_edges) };
-    for (int e = 0; e < p->n_edges; e++)
-        hp_csr_count(a.start, before ? p->edge[e].to : p->edge[e].from);
-    hp_csr_sum(a.start, p->n_nodes);
-    for (int e = 0; e < p->n_edges; e++) {
-        int at = before ? p->edge[e].to : p->edge[e].from;
-        a.node[hp_csr_place(a.start, at)] = before ? p->edge[e].from : p->edge[e].to;
-    }
-    return a;
+    enum { INTS = sizeof(struct profile_edge) / sizeof(int) };
+    const int *key = !p->n_edges ? NULL : into ? &p->edge->to : &p->edge->from;
+    return hp_csr_by(arena, p->n_nodes, key, INTS, p->n_edges);
 }
 
 /* Kahn's algorithm with a stack: what has just become possible is done next. */
 int hp_text_profile_order(const struct text_profile *p, int *order)
 {
     struct arena scratch = { 0 };
-    struct adjacency after = neighbours(&scratch, p, false);
+    struct csr after = edges_of(&scratch, p, false);
     int *waits = NEW(&scratch, int, p->n_nodes), *stack = NEW(&scratch, int, p->n_nodes);
     int n_stack = 0, n = 0;
     for (int e = 0; e < p->n_edges; e++)
@@ -41,9 +29,11 @@ int hp_text_profile_order(const struct text_profile *p, int *order)
     while (n_stack > 0) {
         int node = stack[--n_stack];
         order[n++] = node;
-        for (int i = after.start[node + 1] - 1; i >= after.start[node]; i--)
-            if (--waits[after.node[i]] == 0)
-                stack[n_stack++] = after.node[i];
+        for (int i = after.start[node + 1] - 1; i >= after.start[node]; i--) {
+            int to = p->edge[after.item[i]].to;
+            if (--waits[to] == 0)
+                stack[n_stack++] = to;
+        }
     }
     hp_arena_free(&scratch);
     return n;
@@ -56,7 +46,7 @@ struct making {
     const struct text_profile *profile;
     struct graph_builder *builder;
     struct arena scratch;
-    struct adjacency before;
+    struct csr before; /* edges into each node */
     enum fate *fate;
     int *tensor; /* of each node's output, -1 */
     int plain;   /* the input of operators that read nothing, -1: not made yet */
@@ -72,7 +62,7 @@ static bool called(const struct profile_node *node, const char *prefix)
 static void find_fates(struct making *m)
 {
     const struct text_profile *p = m->profile;
-    struct adjacency after = neighbours(&m->scratch, p, false);
+    struct csr after = edges_of(&m->scratch, p, false);
     for (int n = 0; n < p->n_nodes; n++) {
         bool source = m->before.start[n] == m->before.start[n + 1];
         bool sink = after.start[n] == after.start[n + 1];
@@ -106,7 +96,7 @@ static enum hypar_status gather(struct making *m, int n, int *inputs, int *n_inp
         return hp_fail(err, HYPAR_UNSUPPORTED, "node '%s' reads %d others, expected at most %d",
                        node->name, count, MAX_OPERANDS - 3);
     for (int i = 0; i < count; i++)
-        inputs[i] = m->tensor[m->before.node[first + i]];
+        inputs[i] = m->tensor[m->profile->edge[m->before.item[first + i]].from];
     if (count == 0) {
         if (m->plain < 0)
             m->plain = add_input(m, "data", 0);
@@ -165,7 +155,7 @@ enum hypar_status hp_text_profile_graph(struct hypar_graph **out,
     struct making m = { .profile = profile, .plain = -1, .batch = batch };
     *out = NULL;
     m.builder = hp_build(name, batch);
-    m.before = neighbours(&m.scratch, profile, true);
+    m.before = edges_of(&m.scratch, profile, true);
     m.fate = NEW(&m.scratch, enum fate, profile->n_nodes);
     m.tensor = NEW(&m.scratch, int, profile->n_nodes);
     find_fates(&m);

@@ -21,9 +21,8 @@ struct reading {
     struct table ids; /* as text -> node */
     const char **id, **name;
     struct profile_edge *edge;
-    double *bytes;          /* of each edge */
-    int *into_start, *into; /* edges into each node, in the order of the file */
-    int *out_start, *out;   /* edges out of each node */
+    double *bytes;        /* of each edge */
+    struct csr into, out; /* edges into each node, in the order of the file; out of it */
 };
 
 bool hp_is_piper(const struct json *root)
@@ -110,28 +109,18 @@ static enum hypar_status read_nodes(struct reading *r)
     return name_nodes(r);
 }
 
-static void find_edges_into(struct reading *r)
-{
-    r->into_start = hp_csr(&r->arena, r->n_nodes);
-    r->into = NEW(&r->arena, int, r->n_edges);
-    for (int e = 0; e < r->n_edges; e++)
-        hp_csr_count(r->into_start, r->edge[e].to);
-    hp_csr_sum(r->into_start, r->n_nodes);
-    for (int e = 0; e < r->n_edges; e++)
-        r->into[hp_csr_place(r->into_start, r->edge[e].to)] = e;
-}
-
 /* Those out of a node in the order of the operators that they lead to, as uses are. */
 static void find_edges_out(struct reading *r, const int *order)
 {
-    r->out_start = hp_csr(&r->arena, r->n_nodes);
-    r->out = NEW(&r->arena, int, r->n_edges);
+    r->out.start = hp_csr(&r->arena, r->n_nodes);
+    r->out.item = NEW(&r->arena, int, r->n_edges);
     for (int e = 0; e < r->n_edges; e++)
-        hp_csr_count(r->out_start, r->edge[e].from);
-    hp_csr_sum(r->out_start, r->n_nodes);
+        hp_csr_count(r->out.start, r->edge[e].from);
+    hp_csr_sum(r->out.start, r->n_nodes);
     for (int n = 0; n < r->n_nodes; n++)
-        for (int i = r->into_start[order[n]]; i < r->into_start[order[n] + 1]; i++)
-            r->out[hp_csr_place(r->out_start, r->edge[r->into[i]].from)] = r->into[i];
+        for (int i = r->into.start[order[n]]; i < r->into.start[order[n] + 1]; i++)
+            r->out.item[hp_csr_place(r->out.start, r->edge[r->into.item[i]].from)] =
+                r->into.item[i];
 }
 
 /* Choices -------------------------------------------------------------------------------- */
@@ -170,13 +159,13 @@ static enum hypar_status read_choice(struct reading *r, const struct json *at, i
                      CHOICE_BYTES("memoryUsageA", &out->stash_bytes),
                      CHOICE_BYTES("memoryUsageB", &out->fixed_bytes), JSON_OTHERS));
     out->recompute = way == 1;
-    int n_into = r->into_start[n + 1] - r->into_start[n];
-    int n_out = r->out_start[n + 1] - r->out_start[n];
+    int n_into = r->into.start[n + 1] - r->into.start[n];
+    int n_out = r->out.start[n + 1] - r->out.start[n];
     double *in = NEW(&r->arena, double, n_into), *uses = NEW(&r->arena, double, n_out);
     out->in_sync_bytes = in;
     out->out_sync_bytes = uses;
-    TRY(read_sync(r, at, "syncTimeFw", n, r->into + r->into_start[n], n_into, in));
-    return read_sync(r, at, "syncTimeBw", n, r->out + r->out_start[n], n_out, uses);
+    TRY(read_sync(r, at, "syncTimeFw", n, r->into.item + r->into.start[n], n_into, in));
+    return read_sync(r, at, "syncTimeBw", n, r->out.item + r->out.start[n], n_out, uses);
 }
 
 /* All choices of one degree, which the key of their list says. */
@@ -205,16 +194,16 @@ static enum hypar_status read_choices(struct reading *r, int n, struct op_choice
 {
     struct json node = hp_json_element(&r->nodes, n), all = hp_json_member(&node, "TMPCs"),
                 list;
-    int capacity = 0, n_into = r->into_start[n + 1] - r->into_start[n];
+    int capacity = 0, n_into = r->into.start[n + 1] - r->into.start[n];
     TRY(hp_json_object(&all, r->err));
     for (void *iter = NULL; hp_json_next(&all, &iter, &list);)
         TRY(read_degree(r, &list, n, out, &capacity));
     double *sent = NEW(&r->arena, double, n_into);
     for (int i = 0; i < n_into; i++)
-        sent[i] = r->bytes[r->into[r->into_start[n] + i]];
+        sent[i] = r->bytes[r->into.item[r->into.start[n] + i]];
     out->input_bytes = sent;
     out->n_inputs = n_into;
-    out->n_uses = r->out_start[n + 1] - r->out_start[n];
+    out->n_uses = r->out.start[n + 1] - r->out.start[n];
     return HYPAR_OK;
 }
 
@@ -226,8 +215,8 @@ static enum hypar_status read_node(struct reading *r, int n, struct profile_node
     struct op_choices *choices = NEW(&r->arena, struct op_choices, 1);
     TRY(read_choices(r, n, choices));
     *node = (struct profile_node){ .name = r->name[n], .description = "", .choices = choices };
-    for (int i = r->out_start[n]; i < r->out_start[n + 1]; i++)
-        node->activation_bytes = fmax(node->activation_bytes, r->bytes[r->out[i]]);
+    for (int i = r->out.start[n]; i < r->out.start[n + 1]; i++)
+        node->activation_bytes = fmax(node->activation_bytes, r->bytes[r->out.item[i]]);
     if (choices->n)
         node->parameter_bytes = choices->choice[0].parameter_bytes;
     return HYPAR_OK;
@@ -250,7 +239,8 @@ static enum hypar_status read_all(struct reading *r, struct text_profile *p)
     *p = (struct text_profile){ .n_nodes = r->n_nodes, .n_edges = r->n_edges, .edge = r->edge };
     p->node = NEW(&r->arena, struct profile_node, r->n_nodes);
     int *order = NEW(&r->arena, int, r->n_nodes);
-    find_edges_into(r);
+    r->into = hp_csr_by(&r->arena, r->n_nodes, &r->edge->to,
+                        sizeof(struct profile_edge) / sizeof(int), r->n_edges);
     TRY(order_nodes(r, p, order));
     find_edges_out(r, order);
     for (int i = 0; i < r->n_nodes; i++)

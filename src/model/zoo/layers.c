@@ -169,6 +169,28 @@ int hp_net_linear(struct net *net, const char *name, int x, int out, bool bias)
                      ATTRS({ ATTR_OUT, 1, V(out) }));
 }
 
+int hp_net_connected(struct net *net, int x, int n, const int *sizes)
+{
+    for (int i = 0; i < n; i++) {
+        x = linear(net, hp_net_label(net, "fc%d", i + 1), x, sizes[i]);
+        if (i + 1 < n)
+            x = relu(net, hp_net_label(net, "fc%d.relu", i + 1), x);
+    }
+    return x;
+}
+
+int hp_net_embedding(struct net *net, struct shared *shared, const char *name, int ids,
+                     int vocab, int out)
+{
+    int x;
+    hp_net_shared(
+        net, shared,
+        &(struct op_request){ OP_EMBEDDING, name, INPUTS(ids, HP_MAKE),
+                              ATTRS({ ATTR_VOCAB, 1, V(vocab) }, { ATTR_OUT, 1, V(out) }) },
+        &x, 1);
+    return x;
+}
+
 /* Attention --------------------------------------------------------------------------- */
 
 /* "attn.q_heads"; good until the next call. */
@@ -247,6 +269,16 @@ int hp_net_attention(struct net *net, const char *name, int q, int k, int v, str
     return hp_net_op(net, OP_ATTENTION, name, INPUTS(q, k, v),
                      ATTRS({ ATTR_HEADS, 1, V(h.heads) }, { ATTR_KV_HEADS, 1, V(h.kv_heads) },
                            { ATTR_CAUSAL, 1, V(h.causal) }));
+}
+
+void hp_net_check_heads(struct net *net, int hidden, int heads, int kv_heads)
+{
+    if (hidden % heads)
+        hp_net_fail(net, "hidden is %d, expected a multiple of heads, which is %d", hidden,
+                    heads);
+    if (heads % kv_heads)
+        hp_net_fail(net, "heads is %d, expected a multiple of kv_heads, which is %d", heads,
+                    kv_heads);
 }
 
 /* The network's end -------------------------------------------------------------------- */

@@ -83,6 +83,14 @@ int hp_net_pool(struct net *net, enum op_kind kind, const char *name, int x,
                 struct window window, bool ceil);
 int hp_net_linear(struct net *net, const char *name, int x, int out, bool bias);
 
+/* Fully-connected layers fc1, fc2, ... of these sizes, without biases, with ReLU between them.
+ */
+int hp_net_connected(struct net *net, int x, int n, const int *sizes);
+
+/* The embedding of tokens; its table is a parameter of `shared`. */
+int hp_net_embedding(struct net *net, struct shared *shared, const char *name, int ids,
+                     int vocab, int out);
+
 /* Attention of q over k and v; kv_heads < heads shares each key head among several. */
 struct heads {
     int heads, kv_heads;
@@ -91,6 +99,9 @@ struct heads {
     double weights_dropout; /* of the softmax's; unfused only */
 };
 int hp_net_attention(struct net *net, const char *name, int q, int k, int v, struct heads h);
+
+/* Refuse sizes that heads do not divide. */
+void hp_net_check_heads(struct net *net, int hidden, int heads, int kv_heads);
 
 /* The names that networks are written with ----------------------------------------------- */
 

@@ -45,15 +45,9 @@ static int step_stack(struct net *net, struct stack *stack, int step, int x)
 static int embed_step(struct net *net, struct shared *table, const char *name, int step,
                       int vocab, int hidden)
 {
-    int ids, x;
-    ids = hp_net_input(net, hp_net_label(net, "%s.%d", name, step), 0, NULL, true);
-    hp_net_shared(
-        net, table,
-        &(struct op_request){ OP_EMBEDDING, hp_net_label(net, "%s.embed.%d", name, step),
-                              INPUTS(ids, HP_MAKE),
-                              ATTRS({ ATTR_VOCAB, 1, V(vocab) }, { ATTR_OUT, 1, V(hidden) }) },
-        &x, 1);
-    return x;
+    int ids = hp_net_input(net, hp_net_label(net, "%s.%d", name, step), 0, NULL, true);
+    return hp_net_embedding(net, table, hp_net_label(net, "%s.embed.%d", name, step), ids,
+                            vocab, hidden);
 }
 
 static int shared_linear(struct net *net, struct shared *weights, const char *name, int x,

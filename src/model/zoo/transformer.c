@@ -5,16 +5,6 @@ const char *const hp_attention_words[] = { "fused", "unfused" };
 
 enum { MAX_LAYERS = 4096, MAX_WIDTH = 1 << 20, MAX_LENGTH = 1 << 20, MAX_VOCAB = 1 << 24 };
 
-static void check_heads(struct net *net, int hidden, int heads, int kv_heads)
-{
-    if (hidden % heads)
-        hp_net_fail(net, "hidden is %d, expected a multiple of heads, which is %d", hidden,
-                    heads);
-    if (heads % kv_heads)
-        hp_net_fail(net, "heads is %d, expected a multiple of kv_heads, which is %d", heads,
-                    kv_heads);
-}
-
 static int drop(struct net *net, const char *name, int x, int percent)
 {
     return percent ? dropout(net, name, x, percent / 100.) : x;
@@ -91,7 +81,7 @@ static int bert_layer(struct net *net, int x, const int *option)
 static void bert(struct net *net, const int *option)
 {
     int hidden = option[BERT_HIDDEN], seq = option[BERT_SEQ];
-    check_heads(net, hidden, option[BERT_HEADS], option[BERT_HEADS]);
+    hp_net_check_heads(net, hidden, option[BERT_HEADS], option[BERT_HEADS]);
     int x = embedding(net, "embeddings.word", tokens(net, "tokens", seq), option[BERT_VOCAB],
                       hidden);
     x = add_positions(net, "embeddings.position", x, option[BERT_POSITIONS]);
@@ -191,19 +181,6 @@ static int gpt_layer(struct net *net, int x, const int *option)
     return add(net, "mlp.add", x, drop(net, "mlp.dropout", y, option[GPT_DROPOUT]));
 }
 
-/* An embedding of tokens; its table is kept in `shared` for the output layer. */
-static int shared_embedding(struct net *net, struct shared *shared, const char *name, int ids,
-                            int vocab, int hidden)
-{
-    int x;
-    hp_net_shared(
-        net, shared,
-        &(struct op_request){ OP_EMBEDDING, name, INPUTS(ids, HP_MAKE),
-                              ATTRS({ ATTR_VOCAB, 1, V(vocab) }, { ATTR_OUT, 1, V(hidden) }) },
-        &x, 1);
-    return x;
-}
-
 /* The output layer: the embedding, transposed, or (untied) a matrix of its own. */
 static void head(struct net *net, const struct shared *table, int x, int vocab, bool tied)
 {
@@ -217,8 +194,8 @@ static void gpt(struct net *net, const int *option)
 {
     int ids = tokens(net, "tokens", option[GPT_SEQ]);
     struct shared wte = { 0 };
-    check_heads(net, option[GPT_HIDDEN], option[GPT_HEADS], gpt_kv_heads(option));
-    int x = shared_embedding(net, &wte, "wte", ids, option[GPT_VOCAB], option[GPT_HIDDEN]);
+    hp_net_check_heads(net, option[GPT_HIDDEN], option[GPT_HEADS], gpt_kv_heads(option));
+    int x = hp_net_embedding(net, &wte, "wte", ids, option[GPT_VOCAB], option[GPT_HIDDEN]);
     x = add_positions(net, "wpe", x, option[GPT_POSITIONS]);
     x = drop(net, "drop", x, option[GPT_DROPOUT]);
     for (int i = 0; i < option[GPT_LAYERS]; i++) {
@@ -290,10 +267,10 @@ static int llama_layer(struct net *net, int x, const int *option)
 static void llama(struct net *net, const int *option)
 {
     int hidden = option[LL_HIDDEN], heads = option[LL_HEADS];
-    check_heads(net, hidden, heads, option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads);
+    hp_net_check_heads(net, hidden, heads, option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads);
     struct shared table = { 0 };
     int ids = tokens(net, "tokens", option[LL_SEQ]);
-    int x = shared_embedding(net, &table, "embed_tokens", ids, option[LL_VOCAB], hidden);
+    int x = hp_net_embedding(net, &table, "embed_tokens", ids, option[LL_VOCAB], hidden);
     for (int i = 0; i < option[LL_LAYERS]; i++) {
         size_t outer = hp_net_enter(net, "layers.%d", i);
         x = llama_layer(net, x, option);

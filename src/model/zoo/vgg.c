@@ -29,9 +29,7 @@ static int features(struct net *net, const int *convs, int x, bool bias)
 static void hypar_vgg(struct net *net, const int *convs)
 {
     int x = flatten(net, "flatten", features(net, convs, images(net, 3, 224), false));
-    x = relu(net, "fc1.relu", linear(net, "fc1", x, 4096));
-    x = relu(net, "fc2.relu", linear(net, "fc2", x, 4096));
-    hp_net_classify(net, linear(net, "fc3", x, 1000));
+    hp_net_classify(net, hp_net_connected(net, x, INPUTS(4096, 4096, 1000)));
 }
 
 enum { DEPTH, IMAGE, CLASSES };

@@ -44,9 +44,7 @@ static void vit(struct net *net, const int *option)
     if (option[IMAGE] % option[PATCH])
         hp_net_fail(net, "image is %d, expected a multiple of patch, which is %d",
                     option[IMAGE], option[PATCH]);
-    if (option[HIDDEN] % option[HEADS])
-        hp_net_fail(net, "hidden is %d, expected a multiple of heads, which is %d",
-                    option[HIDDEN], option[HEADS]);
+    hp_net_check_heads(net, option[HIDDEN], option[HEADS], option[HEADS]);
     int x = embed_patches(net, option);
     for (int i = 0; i < option[LAYERS]; i++) {
         size_t outer = hp_net_enter(net, "layers.%d", i);

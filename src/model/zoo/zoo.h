@@ -38,14 +38,14 @@ struct model {
     const char *summary, *source;
 };
 
-/* hypar_nets.c, vgg.c */
-extern const struct family hp_family_sfc, hp_family_sconv, hp_family_lenet_c, hp_family_cifar_c;
-extern const struct family hp_family_alexnet_t, hp_family_alexnet_hypar;
+/* vgg.c */
 extern const struct family hp_family_vgg_a, hp_family_vgg_b, hp_family_vgg_c, hp_family_vgg_d;
 extern const struct family hp_family_vgg_e, hp_family_vgg;
 /* convnets.c */
 extern const struct family hp_family_mlp, hp_family_lenet5, hp_family_alexnet;
-extern const struct family hp_family_alexnet_optcnn;
+extern const struct family hp_family_alexnet_optcnn, hp_family_alexnet_t,
+    hp_family_alexnet_hypar;
+extern const struct family hp_family_sfc, hp_family_sconv, hp_family_lenet_c, hp_family_cifar_c;
 /* one file each */
 extern const struct family hp_family_resnet, hp_family_densenet, hp_family_mobilenet_v2;
 extern const struct family hp_family_googlenet, hp_family_inception_v3;

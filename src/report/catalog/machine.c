@@ -198,16 +198,6 @@ static void add_figure(struct figures *f, enum option option, const char *value,
                                    value, row->text.summary });
 }
 
-/* The row of the table of devices with this name; NULL: none. */
-static const struct hypar_device_type *type_named(const char *name)
-{
-    const struct hypar_device_type *type;
-    for (int i = 0; (type = hypar_device_type(i)); i++)
-        if (strcmp(type->device.name, name) == 0)
-            return type;
-    return NULL;
-}
-
 /* How far predictions with a row of the table were off. */
 static void calibration(FILE *to, struct arena *arena, const struct hypar_device_type *type)
 {
@@ -225,7 +215,7 @@ static void calibration(FILE *to, struct arena *arena, const struct hypar_device
 static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
     const struct hypar_device *d = &run->device;
-    const struct hypar_device_type *type = type_named(d->name);
+    const struct hypar_device_type *type = hp_device_type_find(d->name);
     const char *zeros = "";
     double value, usual = 0;
     struct figures figures;
@@ -239,7 +229,7 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
             hypar_device_figure(&type->device, i, &usual);
         i++;
         if (value == 0)
-            zeros = hp_arena_printf(arena, "%s%s%s", zeros, *zeros ? ", " : "", row->text.name);
+            zeros = hp_joined(arena, zeros, ", ", row->text.name);
         else
             add_figure(&figures, (enum option)o, hp_figure_text(arena, value, row->unit),
                        type && !isnan(usual) && usual != value, run->assumed);

@@ -191,8 +191,7 @@ static void alike_text(FILE *to, struct arena *arena, const struct hypar_plan_se
     for (int i = 0; i < s->n_others; i++)
         if (s->other[i].step_s > 0 &&
             hp_are_alike(calibration, s->self.step_s, s->other[i].step_s))
-            names = hp_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
-                                    hp_shown(arena, s->other[i].planner));
+            names = hp_joined(arena, names, ", ", hp_shown(arena, s->other[i].planner));
     if (*names)
         hp_wrap(to, hp_alike_text(arena, calibration, names), 0);
 }

@@ -200,8 +200,7 @@ static const char *ranked_text(struct arena *arena, const struct hypar_compariso
             text = " that fits";
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))
-            text = hp_arena_printf(arena, "%s%s%s", text, *text ? " and" : "",
-                                   trainings[u].others);
+            text = hp_joined(arena, text, " and", trainings[u].others);
     return text;
 }
 
@@ -243,12 +242,10 @@ static void alike_text(FILE *to, struct arena *arena, const struct hypar_compari
     const char *names = "";
     for (int i = 0; i < c->n; i++)
         if (is_like(c, &c->row[i], best))
-            names = hp_arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
-                                    hp_shown(arena, name(&c->row[i])));
+            names = hp_joined(arena, names, ", ", hp_shown(arena, name(&c->row[i])));
     if (*names)
         hp_wrap(to, hp_alike_text(arena, &c->row[best].step.interval.from, names), 0);
-    hp_put_line(to, "%s",
-                hp_rows_text(arena, c->machine, &c->row[best].step.how.framework));
+    hp_put_line(to, "%s", hp_rows_text(arena, c->machine, &c->row[best].step.how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &c->row[best].step.interval));
 }
 

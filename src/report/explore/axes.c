@@ -55,12 +55,6 @@ const char *hp_axes_keys(const struct axes *axes, struct arena *arena, const cha
     return keys;
 }
 
-/* "a, b"; only `more` if `text` is empty. */
-static const char *joined(struct arena *arena, const char *text, const char *more)
-{
-    return *text ? hp_arena_printf(arena, "%s, %s", text, more) : more;
-}
-
 static const char *figure_text(const struct axes *axes, int i, const struct axes_place *at,
                                struct arena *arena)
 {
@@ -73,7 +67,7 @@ const char *hp_axes_text(const struct axes *axes, const struct axes_place *at,
     const char *text = axes->shape ? at->shape : "";
     for (int i = 0; i < axes->n; i++)
         if (!axes->axis[i].shapes)
-            text = joined(arena, text, figure_text(axes, i, at, arena));
+            text = hp_joined(arena, text, ", ", figure_text(axes, i, at, arena));
     return text;
 }
 
@@ -97,9 +91,9 @@ const char *hp_axes_line(const struct axes *axes, int x, const struct axes_place
     const char *text = name ? name : "";
     for (int i = 0; i < axes->n; i++)
         if (i != x && axes->axis[i].n_values > 1)
-            text = joined(arena, text,
-                          axes->axis[i].words ? at->value[i].text
-                                              : figure_text(axes, i, at, arena));
+            text = hp_joined(arena, text, ", ",
+                             axes->axis[i].words ? at->value[i].text
+                                                 : figure_text(axes, i, at, arena));
     return text;
 }
 
@@ -127,7 +121,7 @@ const char *hp_axes_without_effect(const struct axes *axes,
     for (int i = 0; i < axes->n; i++)
         if (!axes->axis[i].shapes && axes->axis[i].n_values > 1 &&
             !has_effect(axes, i, same, who))
-            text = joined(arena, text, axes->axis[i].name);
+            text = hp_joined(arena, text, ", ", axes->axis[i].name);
     return text;
 }
 

@@ -117,8 +117,7 @@ static const char *groups_text(struct arena *arena, const struct hypar_explorati
 {
     const char *text = "";
     for (int g = 0; g < hypar_exploration_site(e, site).n_groups; g++)
-        text = hp_arena_printf(arena, "%s%s%s", text, g ? " x " : "",
-                               hypar_exploration_group(e, site, g).name);
+        text = hp_joined(arena, text, " x ", hypar_exploration_group(e, site, g).name);
     return text;
 }
 

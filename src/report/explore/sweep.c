@@ -84,7 +84,7 @@ static const char *objective_note(struct arena *arena, const struct hypar_sweep 
     while (list) {
         const char *name = hp_arena_strndup(arena, list, strcspn(list, ","));
         if (hypar_check_options(&how, &name, 1, NULL) != HYPAR_OK)
-            text = hp_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", name);
+            text = hp_joined(arena, text, ", ", name);
         list += strlen(name);
         list = *list ? list + 1 : NULL;
     }
@@ -478,8 +478,7 @@ static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep 
     for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         if ((stopped ? p->interrupted : p->verdict == HYPAR_SWEPT_NOT_TRIED) && n++ < NAMED)
-            text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
-                                   place_text(arena, p, shape));
+            text = hp_joined(arena, text, "; ", place_text(arena, p, shape));
     }
     if (n > NAMED)
         text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);

@@ -103,27 +103,14 @@ static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int o
 /* The devices of the parts: runs of consecutive devices, as first device and number. */
 static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
-    int n = plan->ops[op].n_devices;
+    const int *device = plan->ops[op].device;
     hp_json_begin_array(w, NULL, true);
-    for (int i = 0; i < n;) {
-        int first = plan->ops[op].device[i], begin = i;
-        while (i < n && plan->ops[op].device[i] == first + i - begin)
-            i++;
-        hp_json_put_int(w, NULL, first);
-        hp_json_put_int(w, NULL, i - begin);
+    for (int i = 0, n; i < plan->ops[op].n_devices; i += n) {
+        n = hp_run_of_devices(device + i, plan->ops[op].n_devices - i);
+        hp_json_put_int(w, NULL, device[i]);
+        hp_json_put_int(w, NULL, n);
     }
     hp_json_end_array(w);
-}
-
-static bool same_devices(const struct hypar_plan *plan, int a, int b)
-{
-    int n = plan->ops[a].n_devices;
-    if (n != plan->ops[b].n_devices)
-        return false;
-    for (int i = 0; i < n; i++)
-        if (plan->ops[a].device[i] != plan->ops[b].device[i])
-            return false;
-    return true;
 }
 
 /* The devices of a piece whose first operator is `op`: of each layer of its row, or once if all
@@ -134,7 +121,7 @@ static void put_devices(struct json_writer *w, const struct hypar_plan *plan,
 {
     int n_lists = 1;
     for (int i = 1; i < row->count && n_lists == 1; i++)
-        if (!same_devices(plan, op, op + i * row->n_ops))
+        if (!hp_same_devices(&plan->ops[op], &plan->ops[op + i * row->n_ops]))
             n_lists = row->count;
     hp_json_begin_array(w, "devices", true);
     for (int i = 0; i < n_lists; i++)

@@ -378,8 +378,7 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_sear
             names = hp_arena_printf(arena, "%s and %d more", names, info->n_left_out - i);
             break;
         }
-        names = hp_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
-                                hp_shown(arena, info->left_out[i].planner));
+        names = hp_joined(arena, names, ", ", hp_shown(arena, info->left_out[i].planner));
     }
     if (strlen(text) > THREE_LINES)
         text = hp_arena_printf(

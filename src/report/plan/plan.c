@@ -42,9 +42,10 @@ static char *split_text(struct arena *arena, const struct hypar_plan *plan, int 
                            words_text(arena, plan, op));
 }
 
-static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int op)
+/* The devices of an operator's parts, in order: "0-3 8 9-11"; at most so many runs. */
+static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int op, int most)
 {
-    return hp_devices_text(arena, plan->ops[op].device, plan->ops[op].n_devices);
+    return hp_devices_text(arena, plan->ops[op].device, plan->ops[op].n_devices, most);
 }
 
 /* A row: an operator in CSV; in text also neighbours with the same split. */
@@ -84,12 +85,13 @@ static int put_rows(struct table_writer *table, struct arena *arena,
     const struct hypar_graph *g = plan->graph;
     int rows = 0;
     for (int op = 0; op < g->n_ops && rows <= most; rows++) {
-        const char *split = split_text(arena, plan, op), *devices = op_devices(arena, plan, op);
+        const char *split = split_text(arena, plan, op),
+                   *devices = op_devices(arena, plan, op, HP_FEW_RUNS);
         int stage = plan->ops[op].stage, last = op;
         bool same_kind = true;
         while (last + 1 < g->n_ops && plan->ops[last + 1].stage == stage &&
                strcmp(split_text(arena, plan, last + 1), split) == 0 &&
-               strcmp(op_devices(arena, plan, last + 1), devices) == 0)
+               strcmp(op_devices(arena, plan, last + 1, HP_FEW_RUNS), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
         int n = last - op + 1;
         struct op_row row = {
@@ -171,21 +173,6 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
     hp_json_end_object(&w);
 }
 
-/* The devices of an operator's parts, in order: "0-3 8 9-11". */
-static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan, int op)
-{
-    char *text = hp_arena_strdup(arena, "");
-    int n = plan->ops[op].n_devices;
-    for (int i = 0; i < n;) {
-        int begin = i, first = plan->ops[op].device[i];
-        while (i < n && plan->ops[op].device[i] == first + i - begin)
-            i++;
-        text = hp_arena_printf(arena, "%s%s%s", text, *text ? " " : "",
-                               hp_numbers_text(arena, first, first + i - begin - 1));
-    }
-    return text;
-}
-
 static void plan_csv(FILE *to, const struct hypar_plan *plan)
 {
     struct table_writer table = {
@@ -201,7 +188,7 @@ static void plan_csv(FILE *to, const struct hypar_plan *plan)
                               .stage = plan->ops[op].stage,
                               .split = hp_plan_split_text(&arena, plan, op),
                               .parts = plan->ops[op].n_parts,
-                              .devices = devices_in_order(&arena, plan, op),
+                              .devices = op_devices(&arena, plan, op, INT_MAX),
                               .recomputed = plan->ops[op].recompute,
                               .sharded = hypar_shard_text(plan->ops[op].shard) };
         hp_table_row(&table, &row);

@@ -160,22 +160,6 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
                            hp_energy_text(arena, energy_j), idle ? " and idle power" : "");
 }
 
-static char *simulated_text(struct arena *arena, const struct hypar_found *found,
-                            const struct hypar_simulated *s)
-{
-    struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
-    return hp_arena_printf(
-        arena,
-        "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
-        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device%s.",
-        hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
-        hp_metric(arena, s->step.samples_per_s),
-        work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
-        hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
-        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit),
-        hp_fits_text(arena, &s->fullest));
-}
-
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
 static const char *extent_text(struct arena *arena, const struct hypar_part *part,
                                int64_t micro_batches)
@@ -191,23 +175,30 @@ static const char *extent_text(struct arena *arena, const struct hypar_part *par
     return "on all devices";
 }
 
-static char *part_text(struct arena *arena, const struct hypar_found *found)
+/* The step and the fullest device, simulated on all devices or (`s` NULL) on a part of them. */
+static char *simulated_text(struct arena *arena, const struct hypar_found *found,
+                            const struct hypar_simulated *s,
+                            const struct hypar_sim_summary *step,
+                            const struct hypar_memory *fullest)
 {
-    struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
-    struct memory_text memory = hp_memory_text(part.fullest.peak, part.fullest.limit);
+    struct memory_text memory = hp_memory_text(fullest->peak, fullest->limit);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
+    const char *how = s ? hp_arena_printf(arena, " (the busiest device computes %s of it)",
+                                          hp_time_text(arena, s->compute_s))
+                        : hp_arena_printf(arena, " %s (by about %.1f %% off)",
+                                          extent_text(arena, &part, micro_batches),
+                                          100 * part.error_s / part.step_s);
+    double energy_j =
+        s ? hypar_energy_total_j(&step->energy) : hypar_found_prediction(found).energy_j;
     return hp_arena_printf(
         arena,
-        "Predicted step %s, simulated %s (by about %.1f %% off), %s "
-        "samples/s, %s%s sent, %s on "
-        "links; %s of %s of memory%s on the fullest device%s.",
-        hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
-        100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
-        work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
-        hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
-        hp_limit_words(hypar_found_plan(found), part.fullest.limit),
-        hp_fits_text(arena, &part.fullest));
+        "Predicted step %s, simulated%s, %s samples/s, %s%s sent, %s on links; %s of %s of "
+        "memory%s on the fullest device%s.",
+        hp_time_text(arena, step->step_s), how, hp_metric(arena, step->samples_per_s),
+        work_text(arena, found, step->mfu, energy_j), hp_bytes_text(arena, step->comm_bytes),
+        hp_bytes_text(arena, step->link_bytes), memory.need, memory.has,
+        hp_limit_words(hypar_found_plan(found), fullest->limit), hp_fits_text(arena, fullest));
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
@@ -392,27 +383,23 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     bool in_part = !s && part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
     const struct hypar_plan *plan = hypar_found_plan(found);
-    if (s || in_part)
-        hp_put_line(to, "%s",
-                    hp_rows_text(arena, plan->machine, &plan->simulation.framework));
-    if (s) {
-        hp_wrap(to, simulated_text(arena, found, s), 0);
-        hp_put_line(to, "%s", hp_interval_text(arena, &s->step.interval));
-        simulated_notes(to, arena, found, s);
-    } else if (in_part) {
-        struct hypar_sim_summary step = unsimulated_step(found, true);
-        hp_wrap(to, part_text(arena, found), 0);
+    const struct hypar_memory *fullest = s ? &s->fullest : &part.fullest;
+    struct hypar_sim_summary step = { .fits = true };
+    if (s || in_part) {
+        step = s ? s->step : unsimulated_step(found, true);
+        hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &plan->simulation.framework));
+        hp_wrap(to, simulated_text(arena, found, s, &step, fullest), 0);
         hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
-        idle_text(to, hypar_found_plan(found));
     }
+    if (s)
+        simulated_notes(to, arena, found, s);
+    else if (in_part)
+        idle_text(to, plan);
     if (!hypar_found_prediction(found).simulated && !in_part)
         hp_wrap(to, closed_text(arena, found, s), 0);
-    if (s && !s->step.fits)
-        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
-                    hp_memory_items(arena, &s->fullest));
-    if (in_part && part.fullest.peak > part.fullest.limit)
-        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", part.fullest_device,
-                    hp_memory_items(arena, &part.fullest));
+    if (!step.fits)
+        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", step.fullest_device,
+                    hp_memory_items(arena, fullest));
     if (why && !in_part)
         hp_put_line(to, "In closed form, not simulated: %s.", why);
 }

@@ -21,11 +21,10 @@ static bool has_axis(const struct plan_structure *s, int op, char letter, int de
     return axis >= 0 && hypar_plan_degree(s->plan, op, axis) == degree;
 }
 
-static bool same_devices(const struct plan_structure *s, int a, int b)
+bool hp_same_devices(const struct op_plan *a, const struct op_plan *b)
 {
-    const struct op_plan *x = &s->plan->ops[a], *y = &s->plan->ops[b];
-    return x->n_devices == y->n_devices &&
-           memcmp(x->device, y->device, (size_t)x->n_devices * sizeof *x->device) == 0;
+    return a->n_devices == b->n_devices &&
+           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
 }
 
 struct common_split hp_common_split(const struct plan_structure *s, const struct plan_row *row)
@@ -46,24 +45,30 @@ struct common_split hp_common_split(const struct plan_structure *s, const struct
     }
     bool same = row->n_pieces > 1 && !hp_fills_home(s, row->first);
     for (int i = 1; i < row->n_pieces && same; i++)
-        same = same_devices(s, row->first, piece[i].first);
+        same = hp_same_devices(&s->plan->ops[row->first], &s->plan->ops[piece[i].first]);
     if (same)
         common.op = row->first;
     return common;
 }
 
-char *hp_devices_text(struct arena *arena, const int *device, int n)
+int hp_run_of_devices(const int *device, int n)
 {
-    enum { MOST_RUNS = 4 };
+    int length = 1;
+    while (length < n && device[length] == device[0] + length)
+        length++;
+    return n < 1 ? 0 : length;
+}
+
+char *hp_devices_text(struct arena *arena, const int *device, int n, int most)
+{
     char *text = hp_arena_strdup(arena, "");
-    for (int i = 0, runs = 0; i < n;) {
-        int first = device[i], last = first;
-        for (i++; i < n && device[i] == last + 1; i++)
-            last++;
-        if (++runs > MOST_RUNS)
+    for (int i = 0, runs = 0; i < n; runs++) {
+        int length = hp_run_of_devices(device + i, n - i);
+        if (runs == most)
             return hp_arena_printf(arena, "%s ...", text);
-        text = hp_arena_printf(arena, "%s%s%s", text, *text ? " " : "",
-                               hp_numbers_text(arena, first, last));
+        text = hp_joined(arena, text, " ",
+                         hp_numbers_text(arena, device[i], device[i] + length - 1));
+        i += length;
     }
     return text;
 }
@@ -74,7 +79,7 @@ static char *add_devices(struct arena *arena, char *text, const struct plan_stru
 {
     const struct op_plan *p = &s->plan->ops[op];
     return hp_arena_printf(arena, "%s%son %s", text, *text ? " " : "",
-                           hp_devices_text(arena, p->device, p->n_devices));
+                           hp_devices_text(arena, p->device, p->n_devices, HP_FEW_RUNS));
 }
 
 char *hp_common_text(struct arena *arena, const struct plan_structure *s,
@@ -241,7 +246,7 @@ char *hp_plan_row_text(struct arena *arena, const struct plan_structure *s,
 static char *add_item(struct arena *arena, char *text, const char *item, int i, int n)
 {
     if (i < 2 || i == n - 1)
-        return hp_arena_printf(arena, "%s%s%s", text, i ? ", " : "", item);
+        return hp_joined(arena, text, ", ", item);
     return i == 2 ? hp_arena_printf(arena, "%s, ...", text) : text;
 }
 
@@ -321,14 +326,14 @@ static char *group_devices(struct arena *arena, const struct plan_structure *s,
                  home->device[0] == first->device[0] + i * first->n;
         last = home;
     }
-    char *text = hp_devices_text(arena, first->device, first->n);
+    char *text = hp_devices_text(arena, first->device, first->n, HP_FEW_RUNS);
     if (group->count == 1)
         return text;
     if (dense)
         return hp_arena_printf(arena, "%d-%d, %d each", first->device[0],
                                last->device[last->n - 1], first->n);
     return hp_arena_printf(arena, "%s to %s", text,
-                           hp_devices_text(arena, last->device, last->n));
+                           hp_devices_text(arena, last->device, last->n, HP_FEW_RUNS));
 }
 
 static char *degree_text(struct arena *arena, int degree)
@@ -390,8 +395,7 @@ char *hp_idle_text(struct arena *arena, const struct plan_structure *s)
         if (i == MOST_RUNS)
             text = hp_arena_printf(arena, "%s, ...", text);
         else if (i < MOST_RUNS)
-            text = hp_arena_printf(arena, "%s%s%s", text, i ? ", " : "",
-                                   hp_numbers_text(arena, run->first, run->last));
+            text = hp_joined(arena, text, ", ", hp_numbers_text(arena, run->first, run->last));
     }
     if (n == 0)
         return text;

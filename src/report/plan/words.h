@@ -44,8 +44,15 @@ char *hp_plan_row_name(struct arena *arena, const struct plan_structure *s,
 /* "1" or "1-14". */
 char *hp_numbers_text(struct arena *arena, int first, int last);
 
-/* "0-3 8 9": the first few runs of consecutive devices. */
-char *hp_devices_text(struct arena *arena, const int *device, int n);
+/* How many of `n` devices, from the first on, have consecutive numbers. */
+int hp_run_of_devices(const int *device, int n);
+
+/* "0-3 8 9": runs of consecutive devices, of more than `most` the first ones; usually a few. */
+enum { HP_FEW_RUNS = 4 };
+char *hp_devices_text(struct arena *arena, const int *device, int n, int most);
+
+/* Are the parts of two operators on the same devices, in the same order? */
+bool hp_same_devices(const struct op_plan *a, const struct op_plan *b);
 
 /* A group of blocks: its stages "1-14", its layers "h.6 .. h.89", the contents of each block "6
  * layers", its devices "64-959, 64 each", "8" replicas and "8" parts, "-" if they differ. */

@@ -189,7 +189,7 @@ static char *digits_text(struct arena *arena, const struct hypar_exploration *e,
         last = info.graph->ops[op].name;
         first = layers++ ? first : last;
         if (layers <= MOST)
-            all = hp_arena_printf(arena, "%s%s%s", all, *all ? " " : "", last);
+            all = hp_joined(arena, all, " ", last);
     }
     if (!info.options->levels)
         all = hp_arena_printf(arena, "H1 .. H%d", (int)n);

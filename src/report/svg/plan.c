@@ -95,11 +95,9 @@ static double device_x(const struct picture *p, int device)
 static void put_devices(const struct picture *p, const struct device_list *home, double y,
                         const char *fill, const char *stroke)
 {
-    for (int i = 0; i < home->n;) {
-        int first = home->device[i], last = first;
-        for (i++; i < home->n && home->device[i] == last + 1; i++)
-            last++;
-        double x = device_x(p, first), width = device_x(p, last + 1) - x;
+    for (int i = 0, n; i < home->n; i += n) {
+        n = hp_run_of_devices(home->device + i, home->n - i);
+        double x = device_x(p, home->device[i]), width = device_x(p, home->device[i] + n) - x;
         put_box(p, x, y, width < 1 ? 1 : width, 20, fill, stroke);
     }
 }

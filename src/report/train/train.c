@@ -177,9 +177,10 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
 {
     struct arena arena = { 0 };
     struct table_writer table = { .column = hp_truth_columns, .to = to, .shows = TRUTH_OF_RUN };
-    double predicted_s = s ? s->step_s : 0;
-    /* ranks in one process: phases of one rank do not add up to a step of all */
+    /* ranks in one process take turns: their step is not the one that is predicted, and phases
+     * of one rank do not add up to it */
     bool in_turn = r->in_process && r->ranks > 1;
+    double predicted_s = s && !in_turn ? s->step_s : 0;
     hp_table_begin(&table, NULL);
     hp_table_row(&table,
                  &(struct truth_line){

@@ -10,7 +10,7 @@
 double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders)
 {
-    const struct plan_settings *s = &problem->settings;
+    const struct hypar_plan_settings *s = &problem->settings;
     struct param_how how = { .precision = s->precision,
                              .fp32_gradients = s->fp32_gradients,
                              .optimizer = s->optimizer,

@@ -191,8 +191,7 @@ static void estimate_plan(const struct evaluation *e, const struct hypar_plan *p
 {
     const struct hypar_search_options *o = e->problem->options;
     struct step_estimate step;
-    bool known = !hp_has_many_parts(plan) &&
-                 plan->schedule.micro_batches <= HP_MANY &&
+    bool known = !hp_has_many_parts(plan) && plan->schedule.micro_batches <= HP_MANY &&
                  hp_estimate(plan, o->simulation, o->memory_bytes, &step, NULL) == HYPAR_OK;
     if (known)
         out->step_s = step.step_s;

@@ -119,7 +119,7 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
     struct problem problem = { .graph = plan->graph,
                                .machine = plan->machine,
                                .options = &options,
-                               .settings = hp_plan_settings(plan) };
+                               .settings = hypar_plan_settings(plan) };
     struct fullest f = hp_plan_need(NEED_WRITTEN, &problem, NULL, plan);
     struct memory_how how = hp_memory_how(plan);
     *fullest = hp_memory_of_need(f.need, hypar_machine_device(plan->machine, f.device), &how);

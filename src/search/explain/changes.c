@@ -9,7 +9,7 @@
 
 struct hypar_plan *hp_changed_plan(const struct hypar_plan *plan, struct hypar_machine *machine)
 {
-    struct plan_settings settings = hp_plan_settings(plan);
+    struct hypar_plan_settings settings = hypar_plan_settings(plan);
     if (machine)
         settings.machine_word = NULL;
     struct hypar_plan *copy =

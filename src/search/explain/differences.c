@@ -222,7 +222,7 @@ static void keep_words(struct hypar_plan *plan, const struct hypar_plan *from)
  * If the first plan's schedule does not suit these stages, use the second plan's schedule. */
 static void add_stages(struct hypar_differences *d)
 {
-    struct plan_settings settings = hp_plan_settings(d->a);
+    struct hypar_plan_settings settings = hypar_plan_settings(d->a);
     struct hypar_plan *plan = hp_plan_carry(d->b, d->a->machine, NULL, &settings);
     plan->has_layout = false;
     plan->schedule = d->a->schedule;

@@ -152,7 +152,7 @@ static struct hypar_plan *plan_without(const struct changes *c, const struct pro
 {
     const struct hypar_plan_search *search = c->plan->search;
     const struct planner *planner = search ? hp_find_planner(search->self.planner) : NULL;
-    struct plan_settings settings = hp_plan_settings(c->plan);
+    struct hypar_plan_settings settings = hypar_plan_settings(c->plan);
     struct hypar_plan *changed = NULL;
     struct hypar_found *found;
     struct nearby there;

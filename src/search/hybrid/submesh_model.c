@@ -331,7 +331,7 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
 {
     *out = (struct submesh_model){ .arena = arena, .problem = problem, .on_path = 1 };
     TRY(find_bounds(out, err));
-    struct plan_settings settings = problem->settings;
+    struct hypar_plan_settings settings = problem->settings;
     settings.recompute = HYPAR_RECOMPUTE_NONE;
     out->probe = hp_plan_new(problem->graph, problem->machine, &settings);
     enum hypar_status status = hp_lowering_make(&out->lowering, out->probe, NULL, NULL, err);

@@ -307,8 +307,7 @@ static void add_launches(struct timeline_run *s)
     for (int b = 0; sum && b < s->iteration->n_bodies; b++)
         for (int g = 0; g < n_groups; g++)
             for (int i = s->group_start[b][g] + 1; i < s->group_start[b][g + 1]; i++)
-                sum[s->group[b][i]] =
-                    hp_later(sum[s->group[b][i]], sum[s->group[b][i - 1]]);
+                sum[s->group[b][i]] = hp_later(sum[s->group[b][i]], sum[s->group[b][i - 1]]);
 }
 
 static void make_hosts(struct timeline_run *s)
@@ -316,8 +315,8 @@ static void make_hosts(struct timeline_run *s)
     const struct timeline_part *part = s->part;
     int n = s->rows.first[s->iteration->n_bodies];
     if (part && part->launch)
-        s->hosts.launched = memcpy(NEW(&s->arena, ticks, n), part->launch,
-                                   (size_t)n * sizeof *part->launch);
+        s->hosts.launched =
+            memcpy(NEW(&s->arena, ticks, n), part->launch, (size_t)n * sizeof *part->launch);
     else if (!part)
         s->hosts.launched = hp_task_launches(s->timing, n, &s->arena);
     if (!s->hosts.launched)

@@ -281,8 +281,9 @@ static int new_attention(struct rewriting *rw, const char *name, int n, const in
 {
     return hp_new_op(
         rw, OP_ATTENTION, name, n, in,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &how[0] }, { ATTR_KV_HEADS, 1, &how[1] },
-                               { ATTR_CAUSAL, 1, &how[2] }, { ATTR_SCALE, 1, &how[3] })),
+        hp_attrs_copy(rw->arena,
+                      ATTRS({ ATTR_HEADS, 1, &how[0] }, { ATTR_KV_HEADS, 1, &how[1] },
+                            { ATTR_CAUSAL, 1, &how[2] }, { ATTR_SCALE, 1, &how[3] })),
         1);
 }
 

@@ -46,7 +46,7 @@ static int write_linear(struct rewriting *rw, const struct linear *l, const char
     double transposed = l->transposed;
     int in[3] = { rw->map[l->x], w, bias };
     return hp_new_op(rw, OP_LINEAR, name, bias >= 0 ? 3 : 2, in,
-                     hp_new_attrs(rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed })), 1);
+                     hp_attrs_copy(rw->arena, ATTRS({ ATTR_TRANSPOSED, 1, &transposed })), 1);
 }
 
 /* x w, then + b: one layer. */

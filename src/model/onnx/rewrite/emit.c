@@ -317,7 +317,7 @@ static enum hypar_status emit_row_wise(struct emitting *e, const struct new_op *
     }
     if (s->kind == OP_LINEAR) {
         TRY(linear_weight(e, s->input[1], &inputs[1], &transposed));
-        attrs = hp_new_attrs(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
+        attrs = hp_attrs_copy(e->rw->arena, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
         first = 2;
     }
     TRY(settle_inputs(e, s, first, inputs));

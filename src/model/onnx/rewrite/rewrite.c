@@ -33,19 +33,6 @@ static int new_tensor(struct rewriting *rw, struct new_tensor tensor)
     return rw->n_tensors++;
 }
 
-const struct attrs *hp_new_attrs(struct rewriting *rw, const struct attrs *attrs)
-{
-    struct attrs *copy = NEW(rw->arena, struct attrs, 1);
-    struct attr *list = NEW(rw->arena, struct attr, attrs->n);
-    for (int i = 0; i < attrs->n; i++) {
-        double *v = NEW(rw->arena, double, attrs->attr[i].n);
-        memcpy(v, attrs->attr[i].v, (size_t)attrs->attr[i].n * sizeof *v);
-        list[i] = (struct attr){ attrs->attr[i].id, attrs->attr[i].n, v };
-    }
-    *copy = (struct attrs){ attrs->n, list };
-    return copy;
-}
-
 int hp_new_op(struct rewriting *rw, enum op_kind kind, const char *name, int n_inputs,
               const int *inputs, const struct attrs *attrs, int n_outputs)
 {
@@ -78,7 +65,7 @@ int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const
     for (int d = 0; d < n; d++)
         values[d] = perm[d];
     return hp_new_op(rw, OP_TRANSPOSE, name, 1, &x,
-                     hp_new_attrs(rw, ATTRS({ ATTR_PERM, n, values })), 1);
+                     hp_attrs_copy(rw->arena, ATTRS({ ATTR_PERM, n, values })), 1);
 }
 
 int hp_new_shuffle(struct rewriting *rw, const char *name, int x,

@@ -58,9 +58,6 @@ int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const
 /* [start, stop) of dimension `dim` of a parameter of the first graph. */
 int hp_new_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop);
 
-/* Attributes that live as long as the new operators. */
-const struct attrs *hp_new_attrs(struct rewriting *rw, const struct attrs *attrs);
-
 /* The name of the module that a node belongs to: "/encoder/norm1" of "/encoder/norm1/Add_1". */
 const char *hp_scope(struct rewriting *rw, const char *name);
 

@@ -97,9 +97,10 @@ bool hp_write_rotary(struct rewriting *rw, const struct match *m)
     if (turned)
         y = hp_new_transpose(rw, o->name, y, 4, exchanged);
     y = hp_new_reshape(rw, o->name, y, &merged);
-    y = hp_new_op(
-        rw, OP_ROPE, o->name, 1, &y,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &n_heads }, { ATTR_THETA, 1, &r.theta })), 1);
+    y = hp_new_op(rw, OP_ROPE, o->name, 1, &y,
+                  hp_attrs_copy(rw->arena, ATTRS({ ATTR_HEADS, 1, &n_heads },
+                                                 { ATTR_THETA, 1, &r.theta })),
+                  1);
     y = hp_new_reshape(rw, o->name, y, &apart);
     rw->map[o->tensor[2]] = turned ? hp_new_transpose(rw, o->name, y, 4, exchanged) : y;
     return true;

@@ -140,8 +140,8 @@ static bool write_padded(struct rewriting *rw, const struct match *m)
     }
     hp_new_inputs(rw, o, in);
     in[0] = rw->map[hp_captured(m, 'x')];
-    rw->map[hp_output(rw, m->op)] =
-        hp_new_op(rw, o->kind, o->name, o->nest->n_inputs, in, hp_new_attrs(rw, &attrs), 1);
+    rw->map[hp_output(rw, m->op)] = hp_new_op(rw, o->kind, o->name, o->nest->n_inputs, in,
+                                              hp_attrs_copy(rw->arena, &attrs), 1);
     return true;
 }
 
@@ -273,7 +273,7 @@ static const struct attrs *attrs_of(struct rewriting *rw, const struct rule *rul
         list[attrs.n++] = (struct attr){ hp_attr_find(name), 1, v };
         p++;
     }
-    return hp_new_attrs(rw, &attrs);
+    return hp_attrs_copy(rw->arena, &attrs);
 }
 
 /* The operator that a row names. */
