@@ -10,7 +10,7 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0,
       "outputs of nccl-tests and OSU are of MACHINE, without device= (as they tell)", 0 },
     { "write-as", OPT_WRITE_AS, "FILE", 0,
-      "of steps: write how they were run as a framework file, for --as", 0 },
+      "of steps: write how they were run to FILE, a framework file", 0 },
     { 0 },
 };
 
