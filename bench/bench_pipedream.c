@@ -460,10 +460,10 @@ static void table_1(struct figures *f)
     puts("The paper's plan is read from its row: the replicas of the stages in order, as 15-1;"
          " 16 is data\nparallel (-), straight has a stage on each worker. The paper does not "
          "print its cuts. In the column\n\"its plan\" we cut where the code's recurrence is "
-         "least for these replicas. 15 replicas do not fill\nservers, as the recurrence's "
-         "stages do: there all workers are joined by the links between servers,\nand its plan "
-         "may gain more than the one found. In ours 4x1 is four stages with one replica "
-         "each.\n");
+         "least for these replicas. The recurrence gives a stage\nwhole servers, and 15 "
+         "replicas are not whole servers. So for the paper's plan all workers are joined\nby "
+         "the links between servers, and it may gain more than the plan found. In ours 4x1 "
+         "is four stages\nwith one replica each.\n");
     printf("%-10s %-6s %-17s %9s   %-31s   %-31s   %s\n", "model", "on", "paper, measured",
            "its plan", "ours, the code's recurrence", "ours, the paper's recurrence",
            "profile");

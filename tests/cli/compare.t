@@ -103,7 +103,8 @@ $ cd $TMP && hypar plan lenet5 --on full:2,bandwidth=1TB/s --planner dp -q -o dp
 >                                                            replica
 > two.json  10.3 us    1.03 x   301 kB   2.76 MB   1.11 mJ   updates are delayed
 > dp.json   10.6 us*   1.00 x*  494 kB*  1.45 MB*  1.18 mJ*
-> * the best of its column
+> * the best of its column by a plan that divides one batch and whose updates are
+> not delayed
 >
 > The fastest that divides one batch and whose updates are not delayed is dp.json:
 > 10.6 us a step, 3.03 M samples/s, 24.1 % of peak.
@@ -175,7 +176,7 @@ $ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
 > pipedream.json 10.7 ms   2.06 x  31.7 MB  496 MB  1.38 J  updates are delayed
 > alone.json     27.7 ms   0.79 x  1.47 GB  515 MB  1.86 J  --as
 >                                                           compiled,overlap=none
-> * the best of its column
+> * the best of its column by a plan whose updates are not delayed
 >
 > The fastest whose updates are not delayed is owt.json: 6.86 ms a step, 4.67 k
 > samples/s, 47.2 % of peak.
@@ -338,7 +339,7 @@ $ cd $TMP && cp $OLDPWD/tests/fuzz/corpus/trace/torch-device device.json; hypar 
 
 Beside a faster plan with delayed updates the verdict says whose step is the shortest.
 $ hypar compare vgg16 --on cluster:4x4,inter=1.25GB/s --planner dp,pipedream --batch 64 | tail -n +7
-> * the best of its column
+> * the best of its column by a plan whose updates are not delayed
 >
 > The fastest whose updates are not delayed is dp: 681 ms a step, 94 samples/s,
 > 3.5 % of peak.

@@ -10,6 +10,7 @@ $ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joi
 > marked         75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
 >
 > On htree:16 none of 256 choices is better than that of hypar.
+> Planners that choose do so with these levels fixed: H2=0010,H3=0000.
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes

@@ -253,7 +253,7 @@ void hp_print_cells(FILE *to, const char *align, const char *const *cell, const 
 void hp_mark_note(bool marked, FILE *to, const char *what)
 {
     if (marked)
-        fprintf(to, "%s %s\n", hp_has_colour(to) ? "green:" : "*", what);
+        hp_put_line(to, "%s %s", hp_has_colour(to) ? "green:" : "*", what);
 }
 
 void hp_put_padded(FILE *to, const char *text, int width)

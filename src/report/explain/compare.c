@@ -318,7 +318,10 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
         hp_table_row(&table, &row[i]);
     }
     hp_table_end(&table);
-    hp_mark_note(table.starred, to, "the best of its column");
+    const char *ranked = ranked_text(&arena, c);
+    hp_mark_note(table.starred, to,
+                 *ranked ? hp_arena_printf(&arena, "the best of its column by a plan%s", ranked)
+                         : "the best of its column");
     refusals_text(to, &arena, c);
     dp_note(to, &arena, c);
     verdict(to, &arena, c);

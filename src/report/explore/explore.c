@@ -325,6 +325,15 @@ static void tell_without_effect(FILE *to, struct arena *arena,
                                 "simulated");
 }
 
+/* Tell that planners keep what --fix fixes, so that their rows may not be the plans that they
+ * find alone. */
+static void tell_fixed(FILE *to, const struct hypar_exploration *e)
+{
+    const char *fix = hypar_exploration_info(e).options->fix;
+    if (fix && *fix)
+        hp_put_line(to, "Planners that choose do so with these levels fixed: %s.", fix);
+}
+
 /* What simulated steps are run as, on the first machine. */
 static void tell_rows(FILE *to, struct arena *arena, const struct hypar_exploration *e)
 {
@@ -364,6 +373,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
         if (site.n_points)
             verdict(to, arena, e, s, shape);
     }
+    tell_fixed(to, e);
     hp_put_line(to, "Gain over data parallel, %s%s%s%s.",
                 shape->shows & RATE ? "rate in samples/s" : "speedup over one device",
                 shape->shows & BETTER ? "; better: how many choices are strictly better" : "",
