@@ -323,26 +323,30 @@ static void launch_group(struct timing *s, int b, int group, take_launches *take
                  n * s->costs->launch_s[l->device[part]]);
 }
 
-/* The forward half, the backward half, or the forward half again. */
-static int half_of(const struct op_pass *what)
+/* By layer and half: the passes of a body. A pass that is computed again is one of the forward
+ * half. */
+static int *count_layer_passes(const struct training_graph *k, const int *layer_of, int n_ops,
+                               struct arena *arena)
 {
-    return what->again ? 2 : what->backward;
+    int *n = NEW(arena, int, 2 * n_ops + 2);
+    for (int i = 0; i < k->n_op_passes; i++) {
+        int layer = layer_of[k->op_pass[i].op];
+        if (layer >= 0 && !k->op_pass[i].again)
+            n[2 * layer + k->op_pass[i].backward]++;
+    }
+    return n;
 }
 
-/* It begins another layer, or half, of a device when a pass is of another one than the pass
- * before. */
-static void begin_layers(struct timing *s, int b, int op_pass, int now, int *last,
-                         take_launches *take, void *who)
+/* Each pass has its share of the host's time for a layer, so that a layer of which a part is
+ * computed again takes that part more. */
+static void launch_layer_pass(struct timing *s, int b, int op_pass, double share_s,
+                              take_launches *take, void *who)
 {
     const struct op_parts *l = hp_pass_parts(s->blocks, b, op_pass);
-    double layer_s = s->costs->settings.framework.layer_s;
-    for (int part = 0; now >= 0 && part < l->n_parts; part++) {
-        int d = l->device[part];
-        if (l->empty[part] || last[d] == now)
-            continue;
-        take(who, hp_pass_block(s->blocks, b, op_pass), l->rank[part], d, 0, layer_s);
-        last[d] = now;
-    }
+    for (int part = 0; part < l->n_parts; part++)
+        if (!l->empty[part])
+            take(who, hp_pass_block(s->blocks, b, op_pass), l->rank[part], l->device[part], 0,
+                 share_s);
 }
 
 /* All that the hosts do for the tasks of a body, once. */
@@ -350,18 +354,18 @@ static void launch_body(struct timing *s, int b, take_launches *take, void *who)
 {
     const struct training_graph *k = &s->lowering->training;
     struct arena scratch = { 0 };
-    bool layers = s->costs->settings.framework.layer_s > 0;
-    int *layer_of = layers ? hp_find_layers(s->lowering->graph, &scratch) : NULL;
-    int *last = NEW(&scratch, int, s->costs->n_devices);
+    double layer_s = s->costs->settings.framework.layer_s;
+    const struct hypar_graph *g = s->lowering->graph;
+    const int *layer_of = layer_s > 0 ? hp_find_layers(g, &scratch) : NULL;
+    const int *passes = layer_of ? count_layer_passes(k, layer_of, g->n_ops, &scratch) : NULL;
     find_once(s);
-    for (int d = 0; d < s->costs->n_devices; d++)
-        last[d] = -1;
     for (int i = 0; i < k->n_op_passes; i++) {
-        int layer = layers ? layer_of[k->op_pass[i].op] : -1;
+        int layer = layer_of ? layer_of[k->op_pass[i].op] : -1;
         if (s->costs->any_kernels && s->blocks->head[b][i] == i)
             launch_group(s, b, i, take, who);
-        if (layer >= 0)
-            begin_layers(s, b, i, 3 * layer + half_of(&k->op_pass[i]), last, take, who);
+        int n = layer >= 0 ? passes[2 * layer + k->op_pass[i].backward] : 0;
+        if (n > 0)
+            launch_layer_pass(s, b, i, layer_s / n, take, who);
     }
     hp_arena_free(&scratch);
 }
