@@ -153,7 +153,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Lef
 $+ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB allowed by --memory; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB allowed by --memory; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; mp: device 0 needs 2.61 GB of memory, has 600 MB allowed by --memory",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB allowed by --memory; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB allowed by --memory; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB allowed by --memory; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB allowed by --memory",
 >       {"planner": "flexflow", "step_s": 0.049113300767, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
 >       {"planner": "accpar", "step_s": 0.049169509151, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
 >       {"planner": "owt", "step_s": 0.049202252498, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
@@ -700,7 +700,7 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
 > sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
 > 0 %.
-> 8 of 10 such steps take 12.9 ms to 22 ms (61 measured: h100).
+> 8 of 10 such steps take 12 ms to 23.2 ms (61 measured: h100).
 > Kernels: compiled: 11 kernels, launched in 11 us.
 > hypar: $TMP/tight.json: device 0 needs 2.85 GB of memory, has 2.3 GB
 > The framework's allocator hands out 2.21 GB there and holds 2.3 GB; the rest
