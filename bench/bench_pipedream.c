@@ -462,8 +462,8 @@ static void table_1(struct figures *f)
          "print its cuts. In the column\n\"its plan\" we cut where the code's recurrence is "
          "least for these replicas. The recurrence gives a stage\nwhole servers, and 15 "
          "replicas are not whole servers. So for the paper's plan all workers are joined\nby "
-         "the links between servers, and it may gain more than the plan found. In ours 4x1 "
-         "is four stages\nwith one replica each.\n");
+         "the links between servers, and it may gain more than the plan found.\nIn ours "
+         "4x1 is four stages with one replica each.\n");
     printf("%-10s %-6s %-17s %9s   %-31s   %-31s   %s\n", "model", "on", "paper, measured",
            "its plan", "ours, the code's recurrence", "ours, the paper's recurrence",
            "profile");
