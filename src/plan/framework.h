@@ -63,8 +63,6 @@ bool hp_usual_fp32_gradients(enum hypar_precision precision,
 enum hypar_status hp_check_framework(const struct hypar_framework *framework,
                                      struct hypar_error *err);
 
-/* Are all exchanges waited for; are some? */
-bool hp_waits_for_any(const struct hypar_framework *framework);
 /* Are parameters gathered and gradients handled module by module, as PyTorch's modules are run
  * or as layers are gathered ahead, whatever the kernels inside of them? */
 static inline bool hp_goes_by_modules(const struct hypar_framework *framework)
@@ -72,7 +70,9 @@ static inline bool hp_goes_by_modules(const struct hypar_framework *framework)
     return framework->kernels == HYPAR_KERNELS_EAGER || framework->prefetch > 0;
 }
 
+/* Are all exchanges waited for; are some? */
 bool hp_waits_for_all(const struct hypar_framework *framework);
+bool hp_waits_for_any(const struct hypar_framework *framework);
 void hp_wait_for_all(struct hypar_framework *framework);
 
 #endif /* PLAN_FRAMEWORK_H */

@@ -111,12 +111,13 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     return hp_verdict(problem, found);
 }
 
-/* Was this plan evaluated before? */
-static bool is_known(struct hunt *h, const struct hypar_plan *plan)
+/* Was this plan evaluated before, on the same devices? Plans of two subsets number their
+ * devices alike. */
+static bool is_known(struct hunt *h, const struct hypar_plan *plan, const struct subset *subset)
 {
-    uint64_t hash = hp_plan_hash(plan);
+    uint64_t key[2] = { hp_plan_hash(plan), subset ? (uint64_t)subset->number + 1 : 0 };
     int n = h->seen.used;
-    return hp_table_number(&h->seen, &h->scratch, &hash, sizeof hash) < n;
+    return hp_table_number(&h->seen, &h->scratch, key, sizeof key) < n;
 }
 
 static void try_planner(struct hunt *h, const struct planner *planner,
@@ -127,7 +128,7 @@ static void try_planner(struct hunt *h, const struct planner *planner,
     if (hp_stopped(h->problem->options->stop) ||
         hp_try_divided(planner, &there->problem, &found, &why) != HYPAR_OK)
         return;
-    if (!is_known(h, found->plan) &&
+    if (!is_known(h, found->plan, there->subset) &&
         hp_check_state(planner, &there->problem, found, &why) == HYPAR_OK) {
         struct verdict v = hp_carry_found(h->problem, there, found);
         if (hp_fits(&v.memory) && v.step_s < h->verdict.step_s) {
@@ -248,7 +249,7 @@ struct hypar_found *hp_plan_nearby(const struct planner *self, const struct prob
     if (problem->options->objective != HYPAR_TIME)
         return NULL;
     for (int i = 0; i < start->n; i++)
-        is_known(&h, start->found[i]->plan);
+        is_known(&h, start->found[i]->plan, NULL);
     if (small && start->best_s < INFINITY) {
         try_links(&h, all);
         do

@@ -145,7 +145,6 @@ static void add_subset(struct picking *p, const bool *kept)
             memcmp(p->out.subset[i].device, s.device, (size_t)s.n * sizeof *s.device) == 0)
             return;
     s.number = p->out.n;
-    s.is_one = n_out == 1;
     s.without = without_text(p, kept, n_out);
     p->out.subset = GROW(p->arena, struct subset, p->out.subset, p->out.n, &p->out.capacity);
     p->out.subset[p->out.n++] = s;

@@ -13,8 +13,7 @@
 struct subset {
     int number;          /* in the order in which they were made */
     int n, *device;      /* that are kept, ascending */
-    const char *without; /* "node 14", "nodes 0 to 13", "16 nodes" */
-    bool is_one;         /* `without` is one unit */
+    const char *without; /* "node 14", "nodes 0 to 13", "node 3 and 15 others" */
     double least_s;      /* no plan on it takes less (bound.h) */
 };
 

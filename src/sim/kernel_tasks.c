@@ -462,8 +462,10 @@ ticks *hp_task_launches(struct timing *s, int n_tasks, struct arena *arena)
 ticks *hp_ahead(const struct timing *s, struct arena *arena)
 {
     ticks *ahead = NEW(arena, ticks, s->costs->n_devices);
-    for (int d = 0; d < s->costs->n_devices; d++)
-        ahead[d] = hp_ticks(HP_QUEUED_LAUNCHES * s->costs->launch_s[d]);
+    for (int d = 0; d < s->costs->n_devices; d++) {
+        double launch_s = s->costs->launch_s[d]; /* 0: nothing fills the queue */
+        ahead[d] = launch_s > 0 ? hp_ticks(HP_QUEUED_LAUNCHES * launch_s) : HP_MAX_TICKS;
+    }
     return ahead;
 }
 

@@ -76,3 +76,9 @@ $ hypar simulate $TMP/ours-plan.json | head -n 1
 $ hypar machines cluster:4x2,node4.peak=0.5x
 > hypar: machine 'cluster:4x2,node4.peak=0.5x': node 4, expected one of 0 to 3
 ? 3
+
+Shares in proportion to speed leave no part empty:
+
+$ hypar plan mlp:64-64-10 --on cluster:1x1,device=a100+cluster:1x1,device=v100 --batch 7 --planner hybrid -q -o $TMP/few.json 2>/dev/null; hypar check $TMP/few.json | head -n 1
+> hypar: note: 1 of 2 devices has nothing to do
+> ok: mlp:64-64-10, batch 7: 4 operators in 4 parts on a machine of 2 devices

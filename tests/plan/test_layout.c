@@ -238,8 +238,11 @@ static const struct {
     { LLAMA, "full:4", "'layout':{'data':4,'shard_over':2}",
       "plan: layout: shard_over 2, but nothing is sharded" },
     { LLAMA, "full:2", "'layout':{'pipeline':2,'first_layers':4}",
-      "plan: layout: 4 layers in the first and 0 in the last of 2 stages, expected stages "
-      "without chunks, and at least one of the 4 layers left for each other" },
+      "plan: layout: first_layers 4, last_layers 0, expected that 2 stages share all of 4 "
+      "layers" },
+    { LLAMA, "full:2", "'layout':{'data':2,'first_layers':1}",
+      "plan: layout: first_layers 1, last_layers 0, expected a pipeline of two or more "
+      "stages" },
     { LLAMA, "full:2", "'layout':[2]", "plan: layout: expected an object, not an array" },
 };
 

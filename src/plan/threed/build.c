@@ -119,6 +119,11 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
     if (l->first_layers < 0 || l->last_layers < 0)
         return hp_fail(err, HYPAR_INFEASIBLE, "first_layers %d, last_layers %d, expected some",
                        l->first_layers, l->last_layers);
+    if (l->pipeline == 1 && (l->first_layers || l->last_layers))
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "first_layers %d, last_layers %d, expected a pipeline of two or more "
+                       "stages",
+                       l->first_layers, l->last_layers);
     if (l->shard_over < 0 || (l->shard_over && l->data % l->shard_over))
         return hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d, expected a divisor of data %d",
                        l->shard_over, l->data);

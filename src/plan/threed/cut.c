@@ -157,13 +157,16 @@ static enum hypar_status share_layers(const struct pieces *p, const struct hypar
 {
     int n = layout->pipeline, given = (layout->first_layers > 0) + (layout->last_layers > 0);
     int rest = p->points.n - layout->first_layers - layout->last_layers, others = n - given;
-    if (!p->points.layers || layout->chunks > 1 || others < 0 || rest < others ||
-        (others == 0 && rest > 0))
-        return hp_fail(
-            err, HYPAR_INFEASIBLE,
-            "%d layers in the first and %d in the last of %d stages, expected stages "
-            "without chunks, and at least one of the %d layers left for each other",
-            layout->first_layers, layout->last_layers, n, p->points.n);
+    if (!p->points.layers || layout->chunks > 1)
+        return hp_fail(err, HYPAR_INFEASIBLE, "first_layers %d, last_layers %d, expected %s",
+                       layout->first_layers, layout->last_layers,
+                       layout->chunks > 1 ? "stages without chunks"
+                                          : "a network of layers that repeat");
+    if (others < 0 || rest < others || (others == 0 && rest > 0))
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "first_layers %d, last_layers %d, expected that %d stages share all of "
+                       "%d layers",
+                       layout->first_layers, layout->last_layers, n, p->points.n);
     for (int s = 0; s < n; s++) {
         int before = s - (layout->first_layers > 0);
         first[s] = s == 0 ? 0

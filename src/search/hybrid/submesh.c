@@ -77,7 +77,7 @@ static int list_states(const struct submesh_model *m, const struct submesh_var *
 }
 
 /* Sizes of the parts of an axis in proportion to the speed of their devices; of samples, whole
- * ones in each micro-batch. */
+ * ones in each micro-batch. NULL, which is even parts, where a part would be empty. */
 static const int64_t *share_axis(const struct submesh_model *m, const struct nest *nest,
                                  const struct split *split, int axis, const int *device,
                                  int64_t micro_batches, struct arena *arena)
@@ -93,8 +93,11 @@ static const int64_t *share_axis(const struct submesh_model *m, const struct nes
     if (nest->axis[axis].role == HYPAR_SAMPLE)
         unit = extent / batch * (batch % micro_batches == 0 ? micro_batches : 1);
     hp_weighted_sizes(extent / unit, degree, weight, sizes);
-    for (int i = 0; i < degree; i++)
+    for (int i = 0; i < degree; i++) {
+        if (sizes[i] == 0)
+            return NULL;
         sizes[i] *= unit;
+    }
     return sizes;
 }
 
@@ -165,31 +168,40 @@ static bool are_alike(const struct submesh_model *m, const struct op_parts *part
     return alike;
 }
 
-/* The time of the slowest part. The first part is the largest; inner parts have more of a
- * window than parts at the borders; the last part has most of a causal operator. So only three
- * parts are timed. */
+/* The time of the slowest part. Of even parts the first is the largest; inner parts have more
+ * of a window than parts at the borders; the last part has most of a causal operator. So only
+ * three of these are timed. Parts in proportion to the speed of their devices are all timed. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
                               const struct op_parts *parts)
 {
     int n = parts->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
     double most = 0;
+    for (int part = 0; m->speed && part < n; part++)
+        most = fmax(most, part_seconds(m, op, passes, parts, part));
+    if (m->speed)
+        return most;
     for (int i = 0; i < (n > 2 ? 3 : n); i++)
         if (i == 0 || !are_alike(m, parts, looked_at[i - 1], looked_at[i]))
             most = fmax(most, part_seconds(m, op, passes, parts, looked_at[i]));
     return most;
 }
 
-static double box_elements(const struct op_parts *parts, int o)
+/* The elements of an operand that the largest part touches: of even parts, the first. */
+static double box_elements(const struct submesh_model *m, const struct op_parts *parts, int o)
 {
-    struct box box = hp_region(parts->nest, o, parts->range);
-    return (double)hp_box_elements(&box);
+    double most = 0;
+    for (int part = 0; part < (m->speed ? parts->n_parts : 1); part++) {
+        struct box box = hp_region(parts->nest, o, parts->range + part * parts->nest->n_axes);
+        most = fmax(most, (double)hp_box_elements(&box));
+    }
+    return most;
 }
 
 double hp_part_bytes(const struct submesh_model *m, const struct op_parts *parts, int op, int o)
 {
     const struct hypar_graph *g = m->problem->graph;
-    return box_elements(parts, o) * hp_element_bytes(m->problem->options->precision,
-                                                     g->tensors[g->ops[op].tensor[o]].index);
+    return box_elements(m, parts, o) * hp_element_bytes(m->problem->options->precision,
+                                                        g->tensors[g->ops[op].tensor[o]].index);
 }
 
 const struct op_parts *hp_op_parts(const struct submesh_model *m, const struct submesh *submesh,
@@ -241,7 +253,7 @@ static struct op_cost cost_of(const struct submesh_model *m, int op,
         int pieces = 1;
         for (int a = 0; a < o->nest->n_axes; a++)
             pieces *= o->nest->operand[i].axes >> a & 1 ? hp_degree(parts->split, a) : 1;
-        cost.param_elements += parts->empty[0] ? 0 : box_elements(parts, i);
+        cost.param_elements += parts->empty[0] ? 0 : box_elements(m, parts, i);
         cost.param_parts = pieces > cost.param_parts ? pieces : cost.param_parts;
     }
     return cost;

@@ -59,11 +59,11 @@ struct timeline_part {
     const int *first; /* by body: its first task; then of the tail, then past it */
     const int
         *action; /* by task: stage * PHASE_UPDATE + phase of a compute task of a body; -1 */
+    const ticks *launch; /* by task: hp_task_launches() */
+    const ticks *ahead;  /* by device: hp_ahead() */
+    bool host_waits;
     /* Comms of bodies that gather parameters start no sooner than a device begins an action.
      */
-    const ticks *launch; /* by task: hp_task_launches() */
-    const ticks *ahead;  /* by device, likewise: hp_ahead() */
-    bool host_waits;
     int n_gathers;
     const struct part_gather {
         int task, action, device;

@@ -57,7 +57,7 @@ static void release_slot(struct timeline_run *s, int row, int group, struct prog
     struct group_range g = range_of(s, row, group);
     ticks began = p->time;
     if (s->hosts.launched && !s->hosts.wait)
-        began = p->host = hp_latest(p->host, p->time - s->hosts.ahead[device]);
+        began = p->host = hp_latest(p->host, hp_less(p->time, s->hosts.ahead[device]));
     for (int i = g.from; i < g.to; i++) {
         int task = s->group[g.body][i];
         if (!s->hosts.wait)
