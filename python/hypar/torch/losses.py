@@ -100,7 +100,7 @@ def finish(call, node, loss, target):
         raise Cannot(f"the model returns numbers alone, and {loss} needs an output of more dimensions; without it the model's own loss is taken")
     else:
         name, at, x = rest[0]
-        end = choose(call, name, x, loss, target, where_of(call, at))
+        end = choose(call, name, x, loss, target, lambda: where_of(call, at))
     graph.end = end
     if rest:
         graph.outputs = [call.settle(rest[0][2]).base]
@@ -130,7 +130,7 @@ def left_out(call, rest, told):
 
 def choose(call, name, x, loss, target, where):
     """A loss for an output, as its target is: labels of classes, or numbers. Without a target: labels where the last dimension (of an
-    image: the second) is classes, else numbers."""
+    image: the second) is classes, else numbers. where(): what a refusal begins with."""
     dims = len(x.size)
     shape, integers = (None, None) if target is None else (tuple(target.shape), not target.is_floating_point())
     kind = loss or ("cross_entropy" if (dims in (2, 3, 4) if target is None else integers) else "mse_loss")
@@ -139,10 +139,10 @@ def choose(call, name, x, loss, target, where):
     call.graph.loss = f"{kind} of {about}{told or ' and a target that is not given'}"
     if target is not None and (kind == "cross_entropy") != integers:
         wanted = "integers (labels)" if kind == "cross_entropy" else "floating-point numbers"
-        raise Cannot(f"{where}: {kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
+        raise Cannot(f"{where()}: {kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
     if kind == "mse_loss":
         if target is not None and shape != x.size:
-            raise Cannot(f"{where}: mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
+            raise Cannot(f"{where()}: mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
         x = in_order(x)
         x = call.settle(x)
         numbers = call.graph.add_input("target", x.shape, x.sample)
