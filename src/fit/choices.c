@@ -93,8 +93,8 @@ static void find_present(struct search *s, struct arena *arena, struct present *
         add_axis(out, derivatives(s, arena, out, k));
 }
 
-/* What remains of r once the figures have followed. What no clock tells counts, too: nothing
- * halves it. */
+/* The squares that remain of the residuals r once the figures have followed, and for each row
+ * the square of what clocks cannot tell: no alternative halves that part. */
 static double remaining_squares(const struct present *p, double *r)
 {
     project(p, r);

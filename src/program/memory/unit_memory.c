@@ -7,8 +7,8 @@
  *  - Backward: the parameters of a unit are gathered when the unit before it begins.
  *  - Copies in the plan's precision of parameters that are not divided begin so, too. They stay
  *    until the last backward pass of the unit is over: of the last micro-batch, because the
- *    others need them. So the buffer of gradients below takes their place where gradients are
- *    summed once a step.
+ *    others need them. Where gradients are summed once a step, the buffer of gradients below
+ *    is counted less the copy, which is freed before that buffer is filled.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
  *    are received. This buffer stays until the gradients of the next unit are copied: of two
@@ -169,10 +169,10 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
 {
     const struct unit_memory *u = &m->units;
     double left = 0;
-    for (int unit = 0; unit < u->n; unit++)
-        left += u->copied[device * u->n + unit];
     if (!hp_copies_weights(m->program->plan))
         return;
+    for (int unit = 0; unit < u->n; unit++)
+        left += u->copied[device * u->n + unit];
     if (!backward)
         body->lasts[device][1].parameters += left; /* from action 0 to action 1 */
     for (int r = n_runs - 1; r >= 0; r--) {
