@@ -350,8 +350,7 @@ static struct submesh_shape busiest_submesh(struct hybrid *h, const struct stage
     return shape;
 }
 
-/* The submesh that stands for all replicas of a stage: the one whose samples take longest. */
-static struct submesh_shape stage_submesh(struct hybrid *h, const struct stage *stage, int size)
+struct submesh_shape hp_stage_submesh(struct hybrid *h, const struct stage *stage, int size)
 {
     double samples = (double)h->problem->graph->batch / (double)stage->step.micro_batches;
     int64_t even = (int64_t)ceil(samples / (stage->n_devices / size));
@@ -393,7 +392,7 @@ static struct stage_estimate estimate_submeshes(struct hybrid *h, const struct s
     for (int size = stage->n_devices; size >= 1; size--) {
         if ((covered && covered % size == 0) || !may_have_size(h, stage, samples, size, fixed))
             continue;
-        struct submesh_shape shape = stage_submesh(h, stage, size);
+        struct submesh_shape shape = hp_stage_submesh(h, stage, size);
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         if (list->roomy && !h->small && size <= LARGE_SUBMESH)
             covered = size;

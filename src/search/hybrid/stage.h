@@ -221,6 +221,9 @@ void hp_enumerate_states(struct hybrid *h, const struct stage *stage,
                          const struct submesh_splittings *list, struct arena *arena,
                          struct stage_estimate *best);
 
+/* The submesh that stands for all replicas of a stage: the one whose samples take longest. */
+struct submesh_shape hp_stage_submesh(struct hybrid *h, const struct stage *stage, int size);
+
 /* Estimate the fastest way to run a stage. Returns false if none fits. */
 bool hp_estimate_stage(struct hybrid *h, const struct stage *stage, struct stage_estimate *out);
 
