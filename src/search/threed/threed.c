@@ -289,8 +289,9 @@ static bool change(const struct threed_search *c, struct hypar_layout *l, int wh
     return l->micro_batches > 0 && complete(c, l);
 }
 
-/* One step away from a candidate that is the best so far, or about as fast: of those that do
- * not fit others may, that recompute, shard or divide more. */
+/* Adds the candidates that differ in one step from a candidate that is the best so far, or
+ * about as fast. If that candidate does not fit, a neighbour that recomputes, shards or divides
+ * more may. */
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
     struct threed_search *c = planner;
