@@ -197,7 +197,8 @@ HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
 
 /* The critical path: a chain of tasks from the beginning of the step to its end. A task begins
  * when its last predecessor has ended; or, if its device or link is then held by another task,
- * when that task releases it. The path continues with whichever caused the start. Segment i,
+ * when that task releases it. The path continues with whichever caused the start. If the host of
+ * a device takes longer than all devices (launch_s), the path is its launches alone. Segment i,
  * false past the last; only with options.timeline. Each segment begins where the one before
  * ends. The first begins at 0, the last ends at step_s (schedule pipedream: at window_s of
  * hypar_sim_pipeline()). */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every key of the results' JSON and CSV is in docs/formats-results.md: in the part about the
 # command, or in the part about what several have. Every key of a column and every key of PUT() (src/report/table.h) is
-# somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md.
+# somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md,
+# every schedule in that of docs/formats-plan.md.
 fail=0
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 page=docs/formats-results.md
@@ -69,6 +70,13 @@ topologies=$(hypar machines none:2 2>&1 | sed -n 's/.*expected one of //p' | tr 
 for topology in $topologies; do
     grep -q "^| \`$topology:" docs/formats-machine.md ||
         echo "docs/formats-machine.md: no row for '$topology'" >>"$dir/missing"
+done
+
+schedules=$(hypar plan lenet5 --on full:2 --planner 3d --schedule frob 2>&1 | sed "s/.* is not //; s/ or /, /; s/,//g")
+[ -n "$schedules" ] || fail=1
+for schedule in $schedules; do
+    grep -q "^| \`name\` | .*\`$schedule\`" docs/formats-plan.md ||
+        echo "docs/formats-plan.md: no schedule '$schedule' in the row of 'name'" >>"$dir/missing"
 done
 
 sort -u "$dir/missing"
