@@ -81,7 +81,8 @@ const struct command cmd_explain = {
         "dp "
         "or mp; what the costliest "
         "operators would cost if they were split otherwise; and the step with faster links, "
-        "devices, more memory, other micro-batches, schedules and without recomputation. "
+        "devices, hosts, more memory, other micro-batches, schedules and without "
+        "recomputation. "
         "Every number is a simulation.",
     .options = options,
     .run = run,

@@ -323,13 +323,11 @@ static void go(struct walk *w)
     assert(w->time == 0);
 }
 
-/* The hosts take longer to launch all kernels than the devices to run them. */
-static void add_rest(struct walk *w)
+/* Do the hosts take longer to launch all kernels than the devices to run them? Then the path is
+ * the host's, from its first launch to its last. */
+static bool is_of_host(const struct walk *w)
 {
-    const struct hypar_sim_summary *s = &w->sim->summary;
-    double end_s = hp_seconds(w->t->length);
-    if (!w->sim->pipeline.minibatches && s->step_s > end_s)
-        add_launches(w, end_s, s->step_s);
+    return !w->sim->pipeline.minibatches && w->sim->summary.step_s > hp_seconds(w->t->length);
 }
 
 void hp_make_path(struct hypar_sim *sim)
@@ -337,9 +335,12 @@ void hp_make_path(struct hypar_sim *sim)
     struct walk w = {
         .sim = sim, .t = &sim->timeline, .time = sim->timeline.length, .arrived = HP_NEVER
     };
-    find_holders(&w);
-    add_rest(&w);
-    go(&w);
+    if (is_of_host(&w)) {
+        add_launches(&w, 0, sim->summary.step_s);
+    } else {
+        find_holders(&w);
+        go(&w);
+    }
     sim->segment = NEW(&sim->arena, struct hypar_sim_segment, w.n + 1);
     sim->n_segments = w.n;
     for (int i = 0; i < w.n; i++)

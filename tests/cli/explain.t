@@ -146,6 +146,25 @@ $ hypar explain examples/plans/pipeline.json
 > Left out: schedule pipedream instead of 1f1b: it delays updates, which is
 > another training; no recomputation: nothing is computed again.
 
+A step in which the devices wait for their hosts says so, and what would help there.
+$ hypar plan lenet-c --batch 64 --on full:2,device=h100 --planner dp --as eager -q -o $TMP/hosts.json && hypar explain $TMP/hosts.json | sed -n '/^It is bound/,$p'
+> It is bound by: launching kernels 100.0 %.
+>
+> Found by dp (data parallel: every operator by samples).
+>
+> critical path                                      time    share  in queues
+> launches       the host, longer than its device  598 us  100.0 %          -
+>
+> what would help                    step   change   memory
+> launches captured (CUDA graphs)  185 us*   -69 %  1.18 GB
+> hosts twice as fast              299 us    -50 %  1.18 GB
+> 2 micro-batches instead of 1     1.2 ms   +100 %  1.18 GB
+> * the fastest
+> No difference: links twice as fast, arithmetic twice as fast, devices' memory
+> twice as fast, devices twice as fast, twice the memory.
+> Left out: another schedule: the plan has no stages; no recomputation: nothing is
+> computed again.
+
 Micro-batches are no more than samples.
 $ cd $TMP && hypar plan mlp:16-8-4 --batch 4 --on full:2 --planner gpipe --micro-batches 4 -q -o samples.json && hypar explain samples.json | sed -n '/^Left out/,$p'
 > Left out: 8 micro-batches instead of 4: the batch has 4 samples; schedule

@@ -382,6 +382,14 @@ static void transfers_between_stages(void **state)
     hypar_machine_free(machine);
 }
 
+static const struct hypar_what_if *what_if(const struct hypar_explanation *e, const char *what)
+{
+    const struct hypar_what_if *w = hypar_explained_what_if(e, 0);
+    for (int i = 1; w && strcmp(w->what, what) != 0; i++)
+        w = hypar_explained_what_if(e, i);
+    return w;
+}
+
 /* Twice the memory is twice the limit that the plan was searched under. */
 static void limit_of_the_search(void **state)
 {
@@ -393,13 +401,52 @@ static void limit_of_the_search(void **state)
     struct hypar_plan *plan =
         hypar_plan_new(graph, machine, &(struct hypar_search_options){ .memory_bytes = 1e9 });
     assert_int_equal(hypar_explain(&e, plan, NULL, NULL), HYPAR_OK);
-    const struct hypar_what_if *w = hypar_explained_what_if(e, 0);
-    for (int i = 1; w && strcmp(w->what, "twice the memory") != 0; i++)
-        w = hypar_explained_what_if(e, i);
+    const struct hypar_what_if *w = what_if(e, "twice the memory");
     assert_non_null(w);
     assert_true(w->limit_bytes == 2e9 && w->fits);
     hypar_explanation_free(e);
     hypar_plan_free(plan);
+    hypar_graph_free(graph);
+    hypar_machine_free(machine);
+}
+
+/* Hosts take longer than devices: the whole path is launches, and faster hosts would help; of a
+ * step that does not wait for them, they are no row. Captured launches take the framework's own
+ * time for layers away, too. */
+static void steps_that_wait_for_hosts(void **state)
+{
+    (void)state;
+    static const char half[] = "hosts twice as fast",
+                      captured[] = "launches captured (CUDA graphs)";
+    struct hypar_machine *machine = machine_of("full:2,device=h100");
+    struct hypar_graph *graph;
+    assert_int_equal(hypar_import(&graph, "mlp:64-64-64-8", NULL, NULL), HYPAR_OK);
+    for (int waits = 0; waits < 2; waits++) {
+        struct hypar_sim_options how = { .framework = { .kernels = waits ? HYPAR_KERNELS_EAGER
+                                                                         : HYPAR_KERNELS_NONE,
+                                                        .layer_s = waits ? 1e-3 : 0 },
+                                         .framework_given = true };
+        struct hypar_plan *plan = hypar_plan_new(
+            graph, machine, &(struct hypar_search_options){ .simulation = &how });
+        struct hypar_explanation *e;
+        assert_int_equal(hypar_explain(&e, plan,
+                                       &(struct hypar_explain_options){ .simulation = &how },
+                                       NULL),
+                         HYPAR_OK);
+        double step_s = summary_of(plan, &how).step_s;
+        struct hypar_sim_segment s;
+        assert_true(hypar_sim_segment(hypar_explanation_info(e).sim, 0, &s));
+        assert_true((s.kind == HYPAR_SEGMENT_LAUNCH && s.end_s == step_s) == waits);
+        assert_true(!what_if(e, half) == !waits && !what_if(e, captured) == !waits);
+        if (waits) {
+            expect_near(half, what_if(e, half)->step_s, step_s / 2, 1e-6);
+            assert_true(what_if(e, captured)->step_s < 1e-3);
+            expect_near(captured, summary_of(what_if(e, captured)->plan, NULL).step_s,
+                        what_if(e, captured)->step_s, 1e-12);
+        }
+        hypar_explanation_free(e);
+        hypar_plan_free(plan);
+    }
     hypar_graph_free(graph);
     hypar_machine_free(machine);
 }
@@ -411,6 +458,7 @@ int main(void)
         cmocka_unit_test(terms_of_hypar),
         cmocka_unit_test(transfers_between_stages),
         cmocka_unit_test(limit_of_the_search),
+        cmocka_unit_test(steps_that_wait_for_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ struct changes {
     struct hypar_sim_options how;
     const struct target *target; /* the framework that the plan was made for and that runs it;
                                   * NULL: any */
-    bool keep;                   /* keep the plans of the rows */
+    bool waits_for_hosts; /* the critical path waits for launches: hosts are changed, too */
+    bool keep;            /* keep the plans of the rows */
     const volatile sig_atomic_t *stop;
     int n, capacity;
     struct hypar_what_if *row;

@@ -94,6 +94,16 @@ static const struct target *target_of(const struct hypar_plan *plan)
     return target;
 }
 
+/* Without launches on the critical path, faster hosts change nothing. */
+static bool waits_for_hosts(const struct hypar_sim *sim)
+{
+    struct hypar_sim_segment s;
+    bool waits = false;
+    for (int64_t i = 0; !waits && hypar_sim_segment(sim, i, &s); i++)
+        waits = s.kind == HYPAR_SEGMENT_LAUNCH;
+    return waits;
+}
+
 enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hypar_plan *plan,
                                 const struct hypar_explain_options *options,
                                 struct hypar_error *err)
@@ -115,6 +125,7 @@ enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hyp
                                     .plan = plan,
                                     .how = how,
                                     .target = target_of(given),
+                                    .waits_for_hosts = waits_for_hosts(sim),
                                     .stop = options->stop };
     struct hypar_sim_summary now = hypar_sim_summary(sim);
     e->bound = bound_of(plan, &how);

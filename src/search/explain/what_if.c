@@ -14,7 +14,7 @@
 /* Figures of a machine that change together: rates double, times halve. */
 struct figures {
     const char *what;
-    enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_MEMORY } of;
+    enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_MEMORY, OF_HOSTS } of;
     int n;
     enum option option[16];
 };
@@ -41,6 +41,8 @@ static const struct figures *const figures[] = {
         "devices' memory twice as fast", OF_DEVICES, 1, { OPTION_MEMORY_BANDWIDTH } },
     &devices,
     &memory,
+    &(const struct figures){
+        "hosts twice as fast", OF_HOSTS, 2, { OPTION_EAGER_LAUNCH, OPTION_COMPILED_LAUNCH } },
 };
 
 enum { N_FIGURES = sizeof figures / sizeof figures[0] };
@@ -81,15 +83,30 @@ static struct hypar_plan *on_faster(const struct hypar_plan *plan, const struct 
     return changed;
 }
 
+/* The changed plan runs with `part` of the time that the framework adds on the hosts. */
+static void add_hosts(struct changes *c, const char *what, struct hypar_plan *changed,
+                      enum hypar_launches launches, double part)
+{
+    struct hypar_sim_options how = c->how;
+    c->how.framework.launches = launches;
+    c->how.framework.layer_s *= part;
+    c->how.framework.bucket_s *= part;
+    changed->simulation.framework = c->how.framework;
+    hp_add_change(c, what, changed);
+    c->how = how;
+}
+
 static void try_faster(struct changes *c, const char *what, const struct figures *f,
                        const char *device)
 {
     struct hypar_error why;
     struct hypar_plan *changed = on_faster(c->plan, f, device, &why);
-    if (changed)
-        hp_add_change(c, what, changed);
-    else
+    if (!changed)
         hp_refuse_change(c, what, why.text);
+    else if (f->of == OF_HOSTS)
+        add_hosts(c, what, changed, c->how.framework.launches, 0.5);
+    else
+        hp_add_change(c, what, changed);
 }
 
 /* If there are several kinds of devices, change each kind alone. */
@@ -117,7 +134,7 @@ static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
     for (int i = 0; i < N_FIGURES; i++) {
         const struct figures *f = figures[i];
         bool links = f->of == OF_LINKS || f->of == OF_NODES;
-        if (!has_figures(c->plan->machine, f))
+        if (!has_figures(c->plan->machine, f) || (f->of == OF_HOSTS && !c->waits_for_hosts))
             continue;
         if (links && m->links)
             hp_refuse_change(c, f->what, "its messages were measured");
@@ -227,6 +244,15 @@ static void try_more_or_fewer(struct changes *c)
         try_micro_batches(c, n / 2);
 }
 
+/* A captured step is replayed: its kernels are launched as one graph, and the framework's own
+ * code does not run. */
+static void try_captured(struct changes *c)
+{
+    if (c->waits_for_hosts)
+        add_hosts(c, "launches captured (CUDA graphs)", hp_changed_plan(c->plan, NULL),
+                  HYPAR_LAUNCHES_CAPTURED, 0);
+}
+
 static void try_schedule(struct changes *c, enum hypar_schedule_kind kind)
 {
     char *what =
@@ -332,6 +358,7 @@ void hp_find_what_ifs(struct changes *c, const struct hypar_sim_summary *now)
 {
     c->keep = true;
     try_machines(c, now);
+    try_captured(c);
     try_more_or_fewer(c);
     try_schedules(c);
     try_without_recomputing(c);
