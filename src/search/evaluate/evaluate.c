@@ -113,11 +113,11 @@ static bool is_worse(struct evaluation *e, const struct estimate *p)
     double off = fmax(e->generator->off, HP_OFF_MUCH * HP_MOMENT_TASKS / e->tasks);
     double least_s = at_least(p->step_s, error_of(e, p->alike)->off);
     double best_s = fmax(e->best.step_s, e->best.estimate.step_s);
-    double beat_s = e->problem->beat_s; /* of a plan of another closed form */
+    double beat_s = e->problem->beat_s; /* simulated: exchanges may overlap, unlike in e's */
     double off_twice = e->generator->off * e->generator->off;
     if (e->plan && !hp_evaluation_fits(e) && p->memory.part > off_twice)
         return true;
-    if (beat_s > 0 && least_s > fmin(off_twice, HP_OFF_MUCH) * beat_s)
+    if (beat_s > 0 && least_s > HP_OFF_MUCH * beat_s)
         return true;
     return hp_evaluation_fits(e) && (p->memory.part > off || least_s > off * best_s);
 }
