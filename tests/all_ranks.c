@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "program/memory/memory.h"
+#include "tests/far_backend.h"
 
 static const double tolerance = 1e-9;
 
@@ -13,6 +14,7 @@ struct all_ranks {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
     struct all_ranks_settings settings;
+    struct backend backend;
     int n;
     struct local_network *network;
     struct executor **x;
@@ -96,17 +98,29 @@ static enum hypar_status observe(void *who, const struct reading *r, struct hypa
     return compare(a, r->device, r->place, r->view, &right, err);
 }
 
-/* A box of a buffer that lasts. */
-static enum hypar_status compare_held(struct all_ranks *a, int device, struct place place,
-                                      const struct held_view *v, int period,
-                                      struct hypar_error *err)
+/* A box of a buffer that lasts, against a view of the unsplit run. */
+static enum hypar_status compare_lasting(struct all_ranks *a, int device, struct place place,
+                                         const struct held_view *v, const struct view *right,
+                                         struct hypar_error *err)
 {
     struct view held = { .data = (double *)hp_executor_lasting(a->x[device], v->buffer) +
                                  v->at.offset,
                          .box = v->box };
+    size_t bytes = (size_t)hp_box_elements(&v->box) * sizeof(double);
+    struct view own = hp_dense_view(hp_array_new(bytes), &v->box);
     memcpy(held.stride, v->at.stride, sizeof held.stride);
-    return compare(a, device, place, &held,
-                   hp_reference_view(a->settings.reference, place, period), err);
+    hp_backend_get(&a->backend, &own, &held, sizeof(double));
+    enum hypar_status status = compare(a, device, place, &own, right, err);
+    hp_array_free(own.data);
+    return status;
+}
+
+static enum hypar_status compare_held(struct all_ranks *a, int device, struct place place,
+                                      const struct held_view *v, int period,
+                                      struct hypar_error *err)
+{
+    return compare_lasting(a, device, place, v,
+                           hp_reference_view(a->settings.reference, place, period), err);
 }
 
 /* The elements that the rank updates, or updates with. */
@@ -195,14 +209,10 @@ static enum hypar_status compare_running(struct all_ranks *a, int device,
         if (!sees_all)
             continue;
         int tensor = a->graph->ops[pass->op].tensor[pass->running_operand];
-        struct view held = { .data = (double *)hp_executor_lasting(a->x[device],
-                                                                   pass->running.buffer) +
-                                     pass->running.at.offset,
-                             .box = pass->running.box };
-        memcpy(held.stride, pass->running.at.stride, sizeof held.stride);
         a->running++;
-        TRY(compare(a, device, (struct place){ .tensor = tensor, .grad = false }, &held,
-                    hp_reference_running(a->settings.reference, tensor), err));
+        TRY(compare_lasting(a, device, (struct place){ .tensor = tensor, .grad = false },
+                            &pass->running, hp_reference_running(a->settings.reference, tensor),
+                            err));
     }
     return HYPAR_OK;
 }
@@ -239,7 +249,7 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
         return hp_fail(err, HYPAR_RUNTIME, "device %d has a norm, or lacks it", device);
     if (b < 0)
         return HYPAR_OK;
-    double sum = *(const double *)hp_executor_lasting(a->x[device], b);
+    double sum = hp_backend_number(&a->backend, hp_executor_lasting(a->x[device], b), REAL_F64);
     double scale = hp_clip_scale(sum, a->program->plan->clip),
            right = hp_reference_scale(a->settings.reference);
     if (first_difference(&scale, &right, 1, right) < 0)
@@ -318,7 +328,9 @@ static int count_tags(const struct hypar_program *p)
 
 static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error *err)
 {
-    struct executor_settings settings = { .kernels = hp_kernels_find("reference"),
+    const struct kernels *kernels = hp_kernels_find("reference");
+    a->backend = a->settings.far_arrays ? far_backend(kernels) : hp_host_backend(kernels);
+    struct executor_settings settings = { .backend = &a->backend,
                                           .real = REAL_F64,
                                           .optimizer = a->settings.optimizer,
                                           .seed = a->settings.seed,

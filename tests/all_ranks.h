@@ -21,6 +21,7 @@ struct all_ranks_settings {
     /* The unsplit run does in its micro-batches what the devices do: a number is then wrong
      * relative to itself, not to its tensor. */
     bool micro_is_device;
+    bool far_arrays; /* on a back end whose arrays the process cannot read */
     bool
         few_tags; /* no more than messages of one micro-batch have, and chunks that are small */
 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/slots.h"
+#include "plan/schedules.h"
 
 enum { MAX_PARTS = 12, MAX_STAGES = 4, MAX_DEGREE = 5, MAX_DEVICES = 64, MAX_CHUNKED = 8 };
 
@@ -223,17 +223,24 @@ static void draft_shared(struct drafter *d, int n_devices, struct hypar_schedule
         deal_slots(d, (int)schedule->micro_batches);
 }
 
+/* A schedule of stages on devices of their own, with gradients apart or not; or none. */
+static enum hypar_schedule_kind draft_straight(struct drafter *d, bool apart)
+{
+    enum hypar_schedule_kind kinds[HP_MOST_SCHEDULES + 1];
+    int n = 0;
+    for (int kind = 0; kind < hp_n_schedules; kind++)
+        if (hp_is_straight((enum hypar_schedule_kind)kind) && hp_schedule[kind].apart == apart)
+            kinds[n++] = (enum hypar_schedule_kind)kind;
+    kinds[n] = HYPAR_SCHEDULE_NONE;
+    return kinds[hp_random_below(d->random, one_in(d->random, 4) ? n + 1 : n)];
+}
+
 /* Stages on devices of their own. */
 static void draft_pipeline(struct drafter *d, int n_devices, bool delayed,
                            struct hypar_schedule *schedule)
 {
-    static const enum hypar_schedule_kind kinds[][3] = {
-        { HYPAR_SCHEDULE_GPIPE, HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_NONE },
-        { HYPAR_SCHEDULE_ZB_H1, HYPAR_SCHEDULE_ZB_H2, HYPAR_SCHEDULE_NONE },
-    };
     struct random zero_bubble = { d->random->state ^ 0x2545f4914f6cdd1d };
-    schedule->kind = kinds[one_in(&zero_bubble, 2)]
-                          [hp_random_below(d->random, one_in(d->random, 4) ? 3 : 2)];
+    schedule->kind = draft_straight(d, one_in(&zero_bubble, 2));
     if ((delayed || one_in(d->random, 3)) && own_params(d)) {
         schedule->kind = HYPAR_SCHEDULE_PIPEDREAM;
         schedule->stash = !one_in(d->random, 3);

@@ -9,6 +9,7 @@
 #ifndef HYPAR_PROGRAM_H
 #define HYPAR_PROGRAM_H
 
+#include <hypar/memory_terms.h>
 #include <hypar/plan.h>
 
 #ifdef __cplusplus
@@ -85,30 +86,6 @@ HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, doubl
  * fewer): fills bytes[from * rows + to] for all rows of the machine's devices. */
 HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, int in_row,
                                         double *bytes);
-
-/* The contents of a device's memory when it is fullest. Terms of the peak, in bytes, come first
- * (plan/memory_terms.h). */
-struct hypar_memory {
-    double parameters, gradients;
-    double optimizer;       /* moments, and fp32 master weights beside short ones */
-    double weight_versions; /* older weights that a pipeline keeps */
-    double activations;     /* kept for backward, of all micro-batches in flight */
-    double buffers;         /* temporary: errors, partial sums, messages */
-    double losses; /* what a loss is computed from in fp32, and its errors, beside short ones */
-    double workspaces;    /* of the kernels of products */
-    double fragmentation; /* what the framework's allocator holds and no tensor uses */
-    double communicators; /* buffers of collectives and messages, outside the allocator */
-    double context;       /* the driver's context, and kernels */
-    double framework;     /* the plan's framework_bytes */
-    double allocated; /* of the terms: what a framework's allocator hands out at most, and */
-    double reserved;  /* what it holds; 0: no framework runs on the device */
-    double recompute_saves; /* of the activations: what recomputation would not keep */
-    double saved; /* the most activations at once that backward halves read, at any time */
-    double peak;  /* all terms */
-    double limit; /* the plan's memory_limit_bytes; if that is 0, the device's usable memory */
-    /* Mean and standard deviation of log(measured / predicted) of such peaks; 0, 0: exact. */
-    double error_bias, error_spread;
-};
 
 /* How likely the peak is within the limit, after the errors of predictions; 0 or 1 where the
  * peak is exact. */

@@ -26,10 +26,9 @@ struct hypar_sim_options {
                          the framework says */
     bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
     bool one_class; /* links serve sums of parameter gradients in turn with all other traffic */
-    /* The all-reduce algorithm: "ring", "two-way-ring", "recursive-doubling",
-     * "halving-and-doubling", "tree", "hierarchical", "server", "hierarchical-server". NULL or
-     * "auto": the fastest, except servers. A group that cannot use the algorithm (two devices
-     * make no tree) uses the fastest. */
+    /* The algorithm of all-reduces, as "ring" or "two-way-ring" (hypar-simulate(1) lists all).
+     * NULL or "auto": the fastest, except those that are used only where they are asked for. A
+     * group that cannot use the algorithm (two devices make no tree) uses the fastest. */
     const char *all_reduce;
     struct hypar_framework framework; /* its texts must outlive the call */
     bool framework_given;             /* else the plan's */
@@ -197,9 +196,9 @@ HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
 
 /* The critical path: a chain of tasks from the beginning of the step to its end. A task begins
  * when its last predecessor has ended; or, if its device or link is then held by another task,
- * when that task releases it. The path continues with whichever caused the start. If the host of
- * a device takes longer than all devices (launch_s), the path is its launches alone. Segment i,
- * false past the last; only with options.timeline. Each segment begins where the one before
+ * when that task releases it. The path continues with whichever caused the start. If the host
+ * of a device takes longer than all devices (launch_s), the path is its launches alone. Segment
+ * i, false past the last; only with options.timeline. Each segment begins where the one before
  * ends. The first begins at 0, the last ends at step_s (schedule pipedream: at window_s of
  * hypar_sim_pipeline()). */
 enum hypar_segment {

@@ -5,7 +5,7 @@
  * piece travels along a tree from its owner to all who need it. Reversed, with sums in place of
  * copies, the same messages are a reduce-scatter, a reduction or a gather. An all-reduce is a
  * reduction or reduce-scatter followed by a broadcast or all-gather. */
-#include "cost/collective_write.h"
+#include "cost/collective_rounds.h"
 
 #include <assert.h>
 #include <limits.h>

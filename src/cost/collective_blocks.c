@@ -1,5 +1,5 @@
 /* Blocks: members of a group that are close to each other, for hierarchical algorithms. */
-#include "cost/collective_write.h"
+#include "cost/collective_rounds.h"
 
 #include "machine/machine.h"
 
@@ -27,12 +27,12 @@ const int *hp_device_ranks(const struct hypar_machine *machine)
 }
 
 bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_group *group,
-                    int block, struct blocks *out)
+                    int block, struct device_blocks *out)
 {
     int n = group->n_devices, most = 0, largest = -1;
     if (block < 1)
         return false;
-    *out = (struct blocks){ .member = NEW(arena, int, n) };
+    *out = (struct device_blocks){ .member = NEW(arena, int, n) };
     int *key = NEW(arena, int, n), *used = NEW(arena, int, n), *of = NEW(arena, int, n);
     for (int i = 0; i < n; i++) {
         of[i] =
@@ -60,7 +60,7 @@ bool hp_has_blocks(const struct hypar_machine *machine, const struct comm_group 
     if (i == group->n_devices) /* all in one block, as often on a large machine */
         return false;
     struct arena scratch = { 0 };
-    struct blocks blocks;
+    struct device_blocks blocks;
     bool result =
         hp_find_blocks(&scratch, rank, group, block, &blocks) && blocks.per_block >= least;
     hp_arena_free(&scratch);

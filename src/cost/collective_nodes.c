@@ -1,14 +1,14 @@
 /* Algorithms for clusters, as libraries for accelerators have them: rings that leave each node
  * by another card, double binary trees between the nodes, switches that sum. */
-#include "cost/collective_write.h"
+#include "cost/collective_rounds.h"
 
 #include "machine/machine.h"
 
 #include <assert.h>
 
-static struct blocks find_nodes(struct comm_rounds *r, const struct comm_group *group)
+static struct device_blocks find_nodes(struct comm_rounds *r, const struct comm_group *group)
 {
-    struct blocks blocks;
+    struct device_blocks blocks;
     bool fits = hp_find_blocks(r->arena, hp_device_ranks(r->machine), group, r->block, &blocks);
     assert(fits);
     (void)fits;
@@ -22,7 +22,7 @@ static struct blocks find_nodes(struct comm_rounds *r, const struct comm_group *
  * while the others go through the node (as NCCL's rings do). */
 void hp_gather_node_rings(struct comm_rounds *r, const struct comm_group *group)
 {
-    struct blocks nodes = find_nodes(r, group);
+    struct device_blocks nodes = find_nodes(r, group);
     int n = group->n_devices, m = nodes.per_block;
     int *member = NEW(r->arena, int, n), *own = NEW(r->arena, int, m *n);
     r->parts = m;
@@ -71,7 +71,7 @@ static int depth_in(int tree, int node, int n)
 
 /* The messages that arrive at this depth. Each tree has half of the pieces of each number of a
  * node. Returns whether there are any. */
-static bool add_depth(struct comm_rounds *r, const struct blocks *nodes, int depth)
+static bool add_depth(struct comm_rounds *r, const struct device_blocks *nodes, int depth)
 {
     int n = nodes->n_blocks, m = nodes->per_block;
     bool any = false;
@@ -95,7 +95,7 @@ static bool add_depth(struct comm_rounds *r, const struct blocks *nodes, int dep
 
 void hp_broadcast_trees(struct comm_rounds *r, const struct comm_group *group)
 {
-    struct blocks nodes = find_nodes(r, group);
+    struct device_blocks nodes = find_nodes(r, group);
     int m = nodes.per_block, depth = 1;
     r->pieces_per_whole = 2 * m;
     while (add_depth(r, &nodes, depth))

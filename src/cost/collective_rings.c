@@ -1,6 +1,6 @@
 /* Rings: all-gathers in which each member passes pieces to the next one. Also two-way rings,
  * lines, rings in blocks, and several rings at once. */
-#include "cost/collective_write.h"
+#include "cost/collective_rounds.h"
 
 #include "machine/machine.h"
 
@@ -151,7 +151,7 @@ void hp_gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 void hp_find_block_rings(struct comm_rounds *r, const struct comm_group *group,
                          struct rings *inside, struct rings *across)
 {
-    struct blocks blocks;
+    struct device_blocks blocks;
     bool fits = hp_find_blocks(r->arena, hp_device_ranks(r->machine), group, r->block, &blocks);
     assert(fits);
     (void)fits;

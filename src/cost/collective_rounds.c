@@ -1,5 +1,5 @@
 /* Writing the rounds of an algorithm, with a group's members in the machine's order. */
-#include "cost/collective_write.h"
+#include "cost/collective_rounds.h"
 
 #include "base/sort.h"
 #include "machine/machine.h"

@@ -185,6 +185,11 @@ static enum hypar_status find_norms(struct torch_script *s, struct hypar_error *
  * group norms with divided samples (2.13). */
 static enum hypar_status check_backward(const struct torch_script *s, struct hypar_error *err)
 {
+    if (s->graph->n_undivided > 0 && s->n_tensor > 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: PyTorch's DTensor has no rule for it; expected splits of samples "
+                       "alone in all operators",
+                       s->graph->undivided[0]);
     for (int op = 0; op < s->graph->n_ops && s->n_tensor > 0; op++) {
         const struct nest *nest = s->graph->ops[op].nest;
         int sample = hp_sample_axis(nest);

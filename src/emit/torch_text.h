@@ -506,7 +506,7 @@ static const char TEXT_STAGE[] =
 "        for x in taken:  # what is sent, back and forth, lies in order\n"
 "            if x.requires_grad:\n"
 "                x.register_hook(torch.Tensor.contiguous)\n"
-"        values = dict(zip([*self.taken, *self.inputs], [*taken, *batch.values()]))\n"
+"        values = dict(zip([*self.taken, *self.inputs], [*taken, *tree_leaves(batch)]))\n"
 "        out = self.module(*(values[n] for n in call.args))\n"
 "        for n in self.handed:\n"
 "            if n not in values:\n"

@@ -85,8 +85,9 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (recompute)
         fputs("from torch.utils.checkpoint import checkpoint\n", to);
     fputs("from torch.utils._python_dispatch import TorchDispatchMode\n"
-          "from torch.utils._pytree import tree_map_only\n\n",
+          "from torch.utils._pytree import ",
           to);
+    fprintf(to, "%stree_map_only\n\n", s->stages ? "tree_leaves, " : "");
 }
 
 static void put_rows(const struct torch_script *s, const char *name, const char *about,
@@ -219,15 +220,41 @@ static void put_norms(const struct torch_script *s, FILE *to)
             local, local);
 }
 
+/* The loss function of the plan's graph, which takes what the model returns. */
+static void put_given_loss(const struct torch_script *s, FILE *to)
+{
+    fprintf(
+        to,
+        "def loss_of(output, target):\n"
+        "    \"\"\"The loss that the plan was made with.\"\"\"\n"
+        "    module, _, name = \"%s\".partition(\":\")\n"
+        "    try:\n"
+        "        function = getattr(importlib.import_module(module), name)\n"
+        "    except (ImportError, AttributeError) as why:\n"
+        "        raise Refused(f\"the loss of the plan, {module}:{name}: {why}\") from why\n",
+        hp_python_text(s->arena, s->graph->loss_function));
+    if (s->plan->precision == HYPAR_BF16)
+        fputs("    output = tree_map_only(torch.Tensor, lambda x: x.float() if "
+              "x.is_floating_point() else x, output)  # sums of many terms, in fp32\n",
+              to);
+    fputs("    return function(output) if target is None else function(output, target)\n\n\n",
+          to);
+}
+
 static void put_loss(const struct torch_script *s, FILE *to)
 {
+    if (s->graph->loss_function) {
+        put_given_loss(s, to);
+        return;
+    }
     int op = s->graph->loss >= 0 ? s->graph->tensors[s->graph->loss].producer : -1;
     bool squares = op >= 0 && s->graph->ops[op].kind == OP_MSE_LOSS;
     fputs("def loss_of(output, target):\n"
           "    \"\"\"The model's own loss, or that of its first output.\"\"\"\n"
+          "    if isinstance(output, dict):\n"
+          "        output = output[\"loss\"] if target is None and \"loss\" in output else "
+          "[*output.values()]\n"
           "    if target is None:\n"
-          "        if isinstance(output, dict):\n"
-          "            return output[\"loss\"]\n"
           "        return output if torch.is_tensor(output) else next(\n"
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
@@ -238,9 +265,7 @@ static void put_loss(const struct torch_script *s, FILE *to)
               to);
         return;
     }
-    fputs("    if isinstance(output, dict):\n"
-          "        output = [*output.values()]\n"
-          "    if isinstance(output, (tuple, list)):\n"
+    fputs("    if isinstance(output, (tuple, list)):\n"
           "        output = output[0]\n",
           to);
     if (s->plan->precision == HYPAR_BF16)
@@ -439,7 +464,7 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
     put_contexts(s, to);
     fputs("    def step(*args, target=None, **kwargs):\n"
           "        batch, losses = batch_of(args, kwargs, target), []\n"
-          "        any_ = next(x for x in batch.values() if isinstance(x, torch.Tensor))\n"
+          "        any_ = next(x for x in tree_leaves(batch) if isinstance(x, torch.Tensor))\n"
           "        schedule.step(**batch, target=any_, losses=losses, return_outputs=False)\n",
           to);
     put_gradients(s, t, "modules", to);

@@ -101,8 +101,14 @@ struct hypar_graph {
     const char **modules;
     int n_modules;
     struct table module_at; /* path -> its first call */
-    bool own_loss;          /* the graph ends in a mean of squares that replaces another loss */
-    const char *frozen;     /* patterns of parameters that are not trained; NULL: none */
+    bool own_loss;          /* the graph ends in a loss that replaces another one */
+    /* "module:function" of Python, the loss that the graph ends in; NULL: the loss is the last
+     * operator, or the model's own. */
+    const char *loss_function;
+    /* Functions of PyTorch that its DTensor cannot run, with module and line. */
+    const char **undivided;
+    int n_undivided;
+    const char *frozen; /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 
@@ -249,6 +255,9 @@ struct sharing *hp_sharing(struct arena *arena, const struct hypar_graph *graph,
  * output. */
 int hp_output_operand(const struct op *op, int tensor);
 int hp_first_output(const struct op *op);
+
+/* The only operator that reads activations which `op` writes; -1: none, or several. */
+int hp_only_reader(const struct hypar_graph *graph, int op);
 
 /* The measurements of an opaque operator, for the whole batch. Of several choices the first
  * counts; its backward half is taken as twice the forward half. */

@@ -32,7 +32,8 @@ struct reading {
     int64_t file_batch, batch; /* what the file is written for, what is asked for */
     const char *name, *values; /* values: the file of them; NULL: none */
     bool own_loss;
-    struct json inputs, params, ops, outputs, modules;
+    const char *loss_function;
+    struct json inputs, params, ops, outputs, modules, undivided;
     struct graph_builder *builder;
     struct table names;
     struct entry *entries;
@@ -314,7 +315,9 @@ static enum hypar_status read_head(struct reading *r, const struct json *root)
         JSON_LIST("inputs", &r->inputs, HP_MAX_TENSORS),
         JSON_LIST("?params", &r->params, HP_MAX_TENSORS), JSON_LIST("ops", &r->ops, HP_MAX_OPS),
         JSON_LIST("?outputs", &r->outputs, HP_MAX_TENSORS),
-        JSON_LIST("?modules", &r->modules, HP_MAX_OPS), JSON_BOOL("?own_loss", &r->own_loss)));
+        JSON_LIST("?modules", &r->modules, HP_MAX_OPS), JSON_BOOL("?own_loss", &r->own_loss),
+        JSON_LIST("?undivided", &r->undivided, HP_MAX_OPS),
+        JSON_NAME("?loss_function", &r->loss_function)));
     if (r->values && strchr(r->values, '/'))
         return hp_json_fail(&values, r->err, "expected a file beside this one, not \"%.80s\"",
                             r->values);
@@ -326,6 +329,8 @@ static enum hypar_status keep_rest(const struct reading *r, struct hypar_graph *
 {
     struct arena *arena = &graph->arena;
     graph->own_loss = r->own_loss;
+    if (r->loss_function)
+        graph->loss_function = hp_arena_strdup(arena, r->loss_function);
     if (r->values)
         graph->values_name = hp_arena_strdup(arena, r->values);
     graph->modules = NEW(arena, const char *, hp_json_length(&r->modules));
@@ -335,6 +340,12 @@ static enum hypar_status keep_rest(const struct reading *r, struct hypar_graph *
         path = hp_arena_strdup(arena, path);
         graph->modules[graph->n_modules++] = path;
         hp_table_put(&graph->module_at, arena, path, strlen(path), at.index);
+    }
+    graph->undivided = NEW(arena, const char *, hp_json_length(&r->undivided));
+    for (struct json at = { 0 }; hp_json_each(&r->undivided, &at);) {
+        const char *text;
+        TRY(hp_json_name(&at, &text, r->err));
+        graph->undivided[graph->n_undivided++] = hp_arena_strdup(arena, text);
     }
     return HYPAR_OK;
 }

@@ -58,6 +58,16 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
     hp_json_end_object(w);
 }
 
+static void write_texts(struct json_writer *w, const char *key, const char **text, int n)
+{
+    if (n == 0)
+        return;
+    hp_json_begin_array(w, key, true);
+    for (int i = 0; i < n; i++)
+        hp_json_put_string(w, NULL, text[i]);
+    hp_json_end_array(w);
+}
+
 void hp_graph_write_json(struct json_writer *w, const char *key,
                          const struct hypar_graph *graph)
 {
@@ -78,12 +88,10 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
         if (graph->tensors[t].is_output)
             hp_json_put_string(w, NULL, graph->tensors[t].name);
     hp_json_end_array(w);
-    if (graph->n_modules > 0) {
-        hp_json_begin_array(w, "modules", true);
-        for (int i = 0; i < graph->n_modules; i++)
-            hp_json_put_string(w, NULL, graph->modules[i]);
-        hp_json_end_array(w);
-    }
+    write_texts(w, "modules", graph->modules, graph->n_modules);
+    write_texts(w, "undivided", graph->undivided, graph->n_undivided);
+    if (graph->loss_function)
+        hp_json_put_string(w, "loss_function", graph->loss_function);
     if (graph->own_loss)
         hp_json_put_bool(w, "own_loss", true);
     hp_json_end_object(w);

@@ -4,21 +4,37 @@
 #include <math.h>
 #include <stddef.h>
 
-/* What each row says, as a function. */
-#define COUNTED 0
-#define FUNCTION(member, words, level, told, colour, bytes)     \
-    static double member##_bytes(const struct memory_facts *at) \
-    {                                                           \
-        (void)at;                                               \
-        return bytes;                                           \
-    }
-HP_MEMORY_TERMS(FUNCTION)
+static double workspaces_bytes(const struct memory_facts *at)
+{
+    return at->usual.workspaces * at->usual.workspace_bytes;
+}
 
-#define ROW(member, words, level, told, colour, bytes)       \
-    { words,          #member "_bytes",                      \
-      colour,         offsetof(struct hypar_memory, member), \
-      MEMORY_##level, MEMORY_##level == MEMORY_TENSORS ? NULL : member##_bytes },
-const struct memory_term hp_memory_terms[] = { HP_MEMORY_TERMS(ROW){ 0 } };
+static double fragmentation_bytes(const struct memory_facts *at)
+{
+    return at->usual.fragmentation * at->held[MEMORY_ALLOCATED];
+}
+
+static double communicators_bytes(const struct memory_facts *at)
+{
+    return at->usual.communicator_bytes * at->how.groups;
+}
+
+static double context_bytes(const struct memory_facts *at)
+{
+    return at->usual.context_bytes;
+}
+
+static double framework_bytes(const struct memory_facts *at)
+{
+    return at->how.framework_bytes;
+}
+
+#define ROW(member, level, words, bytes) \
+    { words, #member "_bytes", offsetof(struct hypar_memory, member), MEMORY_##level, bytes },
+#define COUNTED(member, level, shown, words, meaning)  ROW(member, level, words, NULL)
+#define COMPUTED(member, level, shown, words, meaning) ROW(member, level, words, member##_bytes)
+const struct memory_term hp_memory_terms[] = { HYPAR_TENSOR_TERMS(COUNTED)
+                                                   HYPAR_FRAMEWORK_TERMS(COMPUTED){ 0 } };
 
 double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term)
 {
@@ -123,16 +139,17 @@ double hypar_memory_probability(const struct hypar_memory *m)
     return normal_share((log(m->limit / m->peak) - m->error_bias) / m->error_spread);
 }
 
-void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
-                    const struct memory_how *how)
+void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
+                            const struct memory_how *how)
 {
     struct memory_facts at = { .device = device,
                                .how = *how,
                                .usual = usual_memory(device, how) };
-    const struct memory_term *term = hp_memory_terms;
     double sum = 0;
     for (int level = 0; level < MEMORY_LEVELS; level++) {
-        for (; term->words && (int)term->level == level; term++) {
+        for (const struct memory_term *term = hp_memory_terms; term->words; term++) {
+            if ((int)term->level != level)
+                continue;
             if (term->bytes)
                 *(double *)(void *)((char *)memory + term->offset) = floor(term->bytes(&at));
             sum += hp_memory_term(memory, term);
@@ -158,7 +175,7 @@ static double filled(double tensors, const struct hypar_device *device,
                      const struct memory_how *how)
 {
     struct hypar_memory memory = { .buffers = tensors };
-    hp_fill_memory(&memory, device, how);
+    hp_add_framework_terms(&memory, device, how);
     return memory.peak;
 }
 
@@ -191,6 +208,6 @@ struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *de
                                       const struct memory_how *how)
 {
     struct hypar_memory memory = { .buffers = need };
-    hp_fill_memory(&memory, device, how);
+    hp_add_framework_terms(&memory, device, how);
     return memory;
 }

@@ -1,43 +1,12 @@
-/* plan/memory_terms.h - what a device's memory holds: the table of terms. Internal.
- *
- * A term is a row here and a member of struct hypar_memory; its words stand in docs/terms.md.
- * The count, bounds of planners, estimates, texts, JSON and the page have it from the row:
- *
- *     TERM(member, words, level, told, colour, bytes)
- *
- * `member` and "_bytes" is the key in JSON, told ALWAYS or if NONZERO; `colour` is one of
- * page.css. `level` says what holds it; each level holds those before it, too:
- *
- *     TENSORS     the plan's tensors: counted by program/memory, COUNTED
- *     ALLOCATED   what else the framework's allocator hands out
- *     RESERVED    what the allocator holds besides
- *     DEVICE      what lies outside the allocator
- *
- * `bytes` is computed from `at`, a struct memory_facts, of the levels before and of what is
- * known of the plan. It grows evenly with bytes of tensors, and does not shrink when more is
- * known: then what is computed before there is a program bounds the need from below. */
+/* plan/memory_terms.h - what a device's memory holds beside tensors, and the room that it
+ * leaves to tensors. Internal. The table of terms is hypar/memory_terms.h: counts, bounds of
+ * planners, estimates, texts, JSON and the page follow from its rows. */
 #ifndef PLAN_MEMORY_TERMS_H
 #define PLAN_MEMORY_TERMS_H
 
 #include <hypar/program.h>
 
 #include "plan/plan.h"
-
-/* clang-format off */
-#define HP_MEMORY_TERMS(TERM) \
-    TERM(parameters, "parameters", TENSORS, ALWAYS, "forward", COUNTED) \
-    TERM(gradients, "gradients", TENSORS, ALWAYS, "backward", COUNTED) \
-    TERM(optimizer, "optimizer", TENSORS, ALWAYS, "update", COUNTED) \
-    TERM(weight_versions, "weight versions", TENSORS, ALWAYS, "gradient", COUNTED) \
-    TERM(activations, "activations", TENSORS, ALWAYS, "comm", COUNTED) \
-    TERM(buffers, "buffers", TENSORS, ALWAYS, "sample", COUNTED) \
-    TERM(losses, "fp32 copies at the loss", TENSORS, NONZERO, "attribute", COUNTED) \
-    TERM(workspaces, "workspaces", ALLOCATED, NONZERO, "parameter", at->usual.workspaces * at->usual.workspace_bytes) \
-    TERM(fragmentation, "fragmentation", RESERVED, NONZERO, "reduction", at->usual.fragmentation * at->held[MEMORY_ALLOCATED]) \
-    TERM(communicators, "communicators", DEVICE, NONZERO, "stage", at->usual.communicator_bytes * at->how.groups) \
-    TERM(context, "context", DEVICE, NONZERO, "copy", at->usual.context_bytes) \
-    TERM(framework, "framework", DEVICE, ALWAYS, "other", at->how.framework_bytes)
-/* clang-format on */
 
 /* How a plan's memory is used, whatever its splits are. */
 struct memory_how {
@@ -56,7 +25,9 @@ enum memory_level {
     MEMORY_LEVELS,
 };
 
-/* What a term is computed from. */
+/* What a term that is not counted is computed from. Its bytes grow evenly with the bytes of
+ * tensors, and do not shrink when more is known of the plan: so what is computed before there
+ * is a program bounds the need from below. */
 struct memory_facts {
     const struct hypar_device *device;
     struct memory_how how;
@@ -67,7 +38,7 @@ struct memory_facts {
 };
 
 struct memory_term {
-    const char *words, *key, *colour;
+    const char *words, *key;
     size_t offset; /* of the member of struct hypar_memory */
     enum memory_level level;
     double (*bytes)(const struct memory_facts *at); /* NULL: counted */
@@ -99,8 +70,8 @@ bool hp_casts_weights(const struct hypar_plan *plan);
 bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
-void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
-                    const struct memory_how *how);
+void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
+                            const struct memory_how *how);
 
 /* How certainly plans of a search fit, if nothing else is asked for. */
 static const double HP_USUAL_CERTAINTY = 0.95;
@@ -123,8 +94,9 @@ double hp_memory_need(const struct hypar_memory *memory, const struct hypar_devi
 struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
                                       const struct memory_how *how);
 
-/* What to write behind what is left beside the terms that are no tensors. `limit_bytes` is the
- * limit with them; 0: the devices' own memory. `how` NULL: they are not left out. */
+/* The words that messages write behind the room for tensors: where the room comes from.
+ * `limit_bytes`: the limit before the other terms are subtracted; 0: the devices' own memory.
+ * `how` NULL: the other terms are not subtracted. */
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
                           const struct memory_how *how);
 

@@ -195,6 +195,25 @@ static bool csv_field(struct table_writer *t, const struct column *column, const
     return false;
 }
 
+static bool is_shown(const struct column *c, unsigned shows)
+{
+    return !c->when || c->when & shows;
+}
+
+/* The keys of all columns that are shown, each once. */
+static const char *all_keys(struct table_writer *t)
+{
+    const char *keys = NULL, *before = NULL;
+    for (const struct column *c = t->column; c->form; c++) {
+        if (!c->key || c->flags & NOT_CSV || !is_shown(c, t->shows) ||
+            (before && strcmp(before, c->key) == 0))
+            continue;
+        keys = keys ? hp_arena_printf(&t->arena, "%s %s", keys, c->key) : c->key;
+        before = c->key;
+    }
+    return keys;
+}
+
 static void end_csv_line(struct table_writer *t)
 {
     fputc('\n', t->to);
@@ -272,7 +291,7 @@ static char *cell_text(struct arena *arena, const struct column *c, const void *
 static void show(struct table_writer *t, const struct column *c, const struct column *part_of)
 {
     int at = t->n_shown, own = c->at || !part_of ? c->at : part_of->at;
-    if (!c->heading || (c->when && !(c->when & t->shows)))
+    if (!c->heading || !is_shown(c, t->shows))
         return;
     if (c->form == AS_RECORD) {
         for (const struct column *part = c->of; part->form; part++)
@@ -393,6 +412,26 @@ static void print_text(struct table_writer *t)
     hp_print_cells(t->to, align, t->cell, t->star, n_cells);
 }
 
+/* Columns for a page ----------------------------------------------------------------- */
+
+void hp_put_columns(struct json_writer *w, const char *key, const struct column *column,
+                    unsigned shows)
+{
+    static const char *const forms[] = { [AS_SECONDS] = "seconds",
+                                         [AS_BYTES] = "bytes",
+                                         [AS_JOULES] = "joules",
+                                         [AS_PERCENT] = "percent",
+                                         [AS_TIMES] = "times" };
+    hp_json_begin_array(w, key, false);
+    for (const struct column *c = column; c->form; c++)
+        if (c->heading && c->key && !(c->flags & NOT_JSON) && is_shown(c, shows)) {
+            assert(c->form < sizeof forms / sizeof *forms && forms[c->form]);
+            PUT_OBJECT(w, NULL, true, TEXT("name", c->heading), TEXT("key", c->key),
+                       TEXT("form", forms[c->form]));
+        }
+    hp_json_end_array(w);
+}
+
 /* All forms --------------------------------------------------------------------------- */
 
 void hp_table_begin(struct table_writer *t, const char *key)
@@ -400,6 +439,7 @@ void hp_table_begin(struct table_writer *t, const char *key)
     if (t->json) {
         hp_json_begin_array(t->json, key, t->json->flat[t->json->depth]);
     } else if (t->csv) {
+        t->csv = strcmp(t->csv, ALL_KEYS) == 0 ? all_keys(t) : t->csv;
         for (const char *c = t->csv; *c; c++)
             fputc(*c == ' ' ? ',' : *c, t->to);
         end_csv_line(t);

@@ -64,6 +64,7 @@ enum column_flag {
                         * address it holds */
     INSIDE = 512,      /* the struct or the characters are in the row, not behind a pointer */
     NOT_JSON = 1024,   /* the key is for CSV only */
+    NOT_CSV = 2048,    /* the key is for JSON only */
 };
 
 struct column {
@@ -72,9 +73,9 @@ struct column {
     enum column_form form;
     size_t offset; /* of the value in the row: AT(struct row, member) */
     unsigned flags;
-    int at; /* order in text of columns that have one, from 1; 0: behind those before */
-    unsigned
-        when; /* text has the column if `shows` of the table has one of these bits; 0: always */
+    int at;        /* order in text of columns that have one, from 1; 0: behind those before */
+    unsigned when; /* text and CSV of ALL_KEYS have the column if `shows` of the table has one
+                    * of these bits; 0: always */
     size_t star;   /* offset of a bool: the cell is highlighted; 0: none */
     size_t prefix; /* offset of a const char * that text writes before the value; 0: none */
     size_t inner;
@@ -88,6 +89,9 @@ struct column {
 
 enum { MOST_COLUMNS = 32 }; /* of text */
 
+/* CSV: the keys of all columns that are shown, in their order, each once. */
+#define ALL_KEYS "*"
+
 struct table_writer {
     const struct column *column;
     /* A table of texts has headings, separated by '|', instead of columns. A '>' before a
@@ -96,7 +100,8 @@ struct table_writer {
     const char *texts;
     FILE *to;                 /* for text and CSV */
     struct json_writer *json; /* NULL: text or CSV */
-    const char *csv; /* keys of the fields in order, separated by blanks; NULL: no CSV */
+    const char *csv; /* keys of the fields in order, separated by blanks; ALL_KEYS; NULL: no
+                        CSV */
     unsigned shows;
     int most;   /* limit of rows in text; 0: none */
     bool alike; /* text: neighbouring rows that read alike become one row; the first column, an
@@ -162,6 +167,11 @@ struct member {
 void hp_put_members(struct json_writer *w, const struct member *member);
 void hp_put_object(struct json_writer *w, const char *key, bool flat,
                    const struct member *member);
+
+/* Write an array of the columns of numbers that have a heading and a key: for a page that shows
+ * the table. `shows` as of a table. */
+void hp_put_columns(struct json_writer *w, const char *key, const struct column *column,
+                    unsigned shows);
 
 /* Write the members of an open object. */
 void hp_put_fields(struct json_writer *w, const struct column *column, const void *row);

@@ -106,13 +106,21 @@ void hp_view_copy(const struct view *to, const struct view *from, const struct b
     for (int d = 0; d < box->n_dims; d++)
         index[d] = box->dim[d].lo;
     int64_t run = last < 0 ? 1 : box->dim[last].hi - box->dim[last].lo;
+    int64_t to_step = last < 0 ? 1 : to->stride[last];
+    int64_t from_step = last < 0 ? 1 : from->stride[last];
+    char *t = (char *)to->data + offset(to, index) * bytes;
+    const char *f = (const char *)from->data + offset(from, index) * bytes;
     for (;;) {
-        copy_row((char *)to->data + offset(to, index) * bytes, last < 0 ? 1 : to->stride[last],
-                 (const char *)from->data + offset(from, index) * bytes,
-                 last < 0 ? 1 : from->stride[last], run, element_bytes);
         int d = last - 1;
-        for (; d >= 0 && ++index[d] == box->dim[d].hi; d--)
+        copy_row(t, to_step, f, from_step, run, element_bytes);
+        for (; d >= 0; d--) {
+            int64_t back = ++index[d] < box->dim[d].hi ? 0 : index[d] - box->dim[d].lo;
+            t += (1 - back) * to->stride[d] * bytes;
+            f += (1 - back) * from->stride[d] * bytes;
+            if (!back)
+                break;
             index[d] = box->dim[d].lo;
+        }
         if (d < 0)
             return;
     }

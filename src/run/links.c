@@ -25,6 +25,7 @@ enum {
 struct link_bench {
     struct hypar_ranks *ranks;
     struct transport transport;
+    struct backend host;
     int rank, n;
     int next, previous; /* receiver and sender */
     char *from, *to;
@@ -74,8 +75,8 @@ static void gather_rows(struct link_bench *b, size_t bytes)
     struct piece piece = { .view = { .box = { 2, { { 0, rows }, { 0, n } } },
                                      .at = { 0, { ROW_OF * n, 1 } } },
                            .hi = rows * n };
-    hp_piece_copy(&piece, sizeof(float), data, b->staging, true);
-    hp_piece_copy(&piece, sizeof(float), data, b->staging, false);
+    hp_piece_copy(&b->host, &piece, sizeof(float), data, b->staging, true);
+    hp_piece_copy(&b->host, &piece, sizeof(float), data, b->staging, false);
 }
 
 static int send_piece(const struct link_bench *b, int piece, size_t bytes, int to, int tag)
@@ -252,6 +253,7 @@ void hypar_measure_links(struct hypar_ranks *ranks, const char *device, bool ane
         return;
     *b = (struct link_bench){ .ranks = ranks,
                               .transport = hp_ranks_transport(ranks),
+                              .host = hp_host_backend(NULL),
                               .rank = rank,
                               .n = n,
                               .next = (rank + 1) % n,

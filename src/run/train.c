@@ -109,6 +109,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
 {
     const struct hypar_train_options *o = t->options;
     struct executor_settings settings = {
+        .backend = &t->backend,
         .real = t->real,
         .optimizer = t->optimizer,
         .rate = { .kind = o->rate ? hp_rate_find(o->rate) : RATE_CONSTANT,
@@ -129,7 +130,9 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     };
     if (settings.rate.kind == RATE_KIND_COUNT)
         return hp_fail(err, HYPAR_USAGE, "unknown learning-rate schedule '%s'", o->rate);
-    TRY(hp_kernels_open(&settings.kernels, o->kernels, err));
+    const struct kernels *kernels;
+    TRY(hp_kernels_open(&kernels, o->kernels, err));
+    t->backend = hp_host_backend(kernels);
     hp_kernels_threads(o->threads ? o->threads : 1);
     t->x = NEW(&t->arena, struct executor *, t->n_here);
     for (int i = 0; i < t->n_here; i++) {

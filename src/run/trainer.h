@@ -33,6 +33,7 @@ struct trainer {
     const struct hypar_train_options *options;
     struct hypar_ranks *ranks;
     enum real real;
+    struct backend backend;
     struct optimizer optimizer;
     uint64_t seed;
     int64_t first_step;      /* done before this run */

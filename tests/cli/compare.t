@@ -27,12 +27,12 @@ $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision 
 >   "plans": [
 >     {
 >       "planner": "dp",
->       "predicted": {"model": "simulated", "step_s": 0.008292757306, "gap": 12.074192423066261, "speedup_over_dp": 1, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "comm_bytes": 25830120, "link_bytes": 96862950, "energy_j": 0.05918127990560001, "energy": {"arithmetic_j": 0.0011165698175999966, "sram_j": 0.0034736399999999884, "dram_j": 0.04933722368000003, "link_j": 0.005253846407999997, "idle_j": 0, "total_j": 0.05918127990560001}, "peak_memory_bytes": 7170756, "fits": true, "step_low_s": 0.0055285048706666656, "step_high_s": 0.012439135958999998, "calibrated_rows": 0, "like_the_fastest": false},
+>       "predicted": {"model": "simulated", "step_s": 0.008292757306, "speedup_over_dp": 1, "comm_bytes": 25830120, "peak_memory_bytes": 7170756, "energy_j": 0.05918127990560001, "energy": {"arithmetic_j": 0.0011165698175999966, "sram_j": 0.0034736399999999884, "dram_j": 0.04933722368000003, "link_j": 0.005253846407999997, "idle_j": 0, "total_j": 0.05918127990560001}, "fits": true, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "link_bytes": 96862950, "gap": 12.074192423066261, "step_low_s": 0.0055285048706666656, "step_high_s": 0.012439135958999998, "calibrated_rows": 0, "like_the_fastest": false},
 >       "search": {"seconds": 0, "processor_s": 0, "evaluated": 12, "lower_bound_s": null}
 >     },
 >     {
 >       "planner": "hypar",
->       "predicted": {"model": "simulated", "step_s": 0.002181415711, "gap": 2.4391756213194435, "speedup_over_dp": 3.8015483542100514, "samples_per_s": 29338.74532821681, "mfu": 0.3003292099892908, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "energy": {"arithmetic_j": 0.0009857149727999942, "sram_j": 0.0031914899999999934, "dram_j": 0.010594293759999996, "link_j": 0.001031048521600004, "idle_j": 0, "total_j": 0.015802547254399987}, "peak_memory_bytes": 990948, "fits": true, "step_low_s": 0.0014542771406666666, "step_high_s": 0.0032721235665, "calibrated_rows": 0, "like_the_fastest": false},
+>       "predicted": {"model": "simulated", "step_s": 0.002181415711, "speedup_over_dp": 3.8015483542100514, "comm_bytes": 5117424, "peak_memory_bytes": 990948, "energy_j": 0.015802547254399987, "energy": {"arithmetic_j": 0.0009857149727999942, "sram_j": 0.0031914899999999934, "dram_j": 0.010594293759999996, "link_j": 0.001031048521600004, "idle_j": 0, "total_j": 0.015802547254399987}, "fits": true, "samples_per_s": 29338.74532821681, "mfu": 0.3003292099892908, "link_bytes": 19009006.666666597, "gap": 2.4391756213194435, "step_low_s": 0.0014542771406666666, "step_high_s": 0.0032721235665, "calibrated_rows": 0, "like_the_fastest": false},
 >       "search": {"seconds": 0, "processor_s": 0, "evaluated": 48, "lower_bound_s": null}
 >     }
 >   ]

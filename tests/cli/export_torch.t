@@ -38,7 +38,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > from torch.distributed.tensor.parallel import loss_parallel
 > from torch.nn.attention import SDPBackend, sdpa_kernel
 > from torch.utils._python_dispatch import TorchDispatchMode
-> from torch.utils._pytree import tree_map_only
+> from torch.utils._pytree import tree_leaves, tree_map_only
 >
 > MESH = {"stage": 2, "tensor": 2}
 > MICRO_BATCHES = 4
@@ -80,13 +80,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def loss_of(output, target):
 >     """The model's own loss, or that of its first output."""
+>     if isinstance(output, dict):
+>         output = output["loss"] if target is None and "loss" in output else [*output.values()]
 >     if target is None:
->         if isinstance(output, dict):
->             return output["loss"]
 >         return output if torch.is_tensor(output) else next(
 >             x for x in output if torch.is_tensor(x) and x.dim() == 0)
->     if isinstance(output, dict):
->         output = [*output.values()]
 >     if isinstance(output, (tuple, list)):
 >         output = output[0]
 >     if output.dim() < 4:  # classes are last, of images second
@@ -325,7 +323,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         for x in taken:  # what is sent, back and forth, lies in order
 >             if x.requires_grad:
 >                 x.register_hook(torch.Tensor.contiguous)
->         values = dict(zip([*self.taken, *self.inputs], [*taken, *batch.values()]))
+>         values = dict(zip([*self.taken, *self.inputs], [*taken, *tree_leaves(batch)]))
 >         out = self.module(*(values[n] for n in call.args))
 >         for n in self.handed:
 >             if n not in values:
@@ -557,7 +555,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     @local_attention()
 >     def step(*args, target=None, **kwargs):
 >         batch, losses = batch_of(args, kwargs, target), []
->         any_ = next(x for x in batch.values() if isinstance(x, torch.Tensor))
+>         any_ = next(x for x in tree_leaves(batch) if isinstance(x, torch.Tensor))
 >         schedule.step(**batch, target=any_, losses=losses, return_outputs=False)
 >         for p in modules.parameters():
 >             if p.grad is not None:  # partial sums, where a parameter is on several devices
@@ -1138,7 +1136,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > hypar: no.json: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
 > hypar: no.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
 > hypar: no.json: precision 'fp16' needs a loss that is scaled, which the script has not; expected bf16
-> hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch computes whole modules again; expected all operators of one that is called, but what others read (put layers into modules of their own, or plan with --recompute none)
+> hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch recomputes whole modules; expected a module all of whose operators are recomputed, except those that others read (put layers into modules of their own, or plan with --recompute none)
 > hypar: no.json: parameter 'transformer.h.0.mlp.c_fc.weight' has shard 'optimizer', 'transformer.wte.weight' has 'none'; PyTorch's stage has one for all
 > hypar: no.json: op 'transformer.h.0.attn.attention': axis 'q' is split 2 ways, PyTorch's DTensor splits attention by samples and heads; expected one of n, a, r
 

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Every key of the results' JSON and CSV is in docs/formats-results.md: in the part about the
 # command, or in the part about what several have. Every key of a column and every key of PUT() (src/report/table.h) is
-# somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md.
+# somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md,
+# every schedule in that of docs/formats-plan.md, every
+# all-reduce in docs/man/hypar-simulate.1.
 fail=0
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 page=docs/formats-results.md
@@ -61,7 +63,7 @@ find src/report -name '*.c' ! -path '*/html/*' -exec cat {} + | grep -oE '\b(TEX
 while read -r key; do
     grep -qE "\`(args\.)?$key\`" docs/formats-*.md || echo "docs/formats-results.md: no '$key', which src/report writes"
 done <<KEYS >>"$dir/missing"
-$(sort -u "$dir/columns" "$dir/members" | grep -vxE 'each|sort_index|end')
+$(sort -u "$dir/columns" "$dir/members" | grep -vxE 'each|sort_index|end|form|key')
 KEYS
 
 topologies=$(hypar machines none:2 2>&1 | sed -n 's/.*expected one of //p' | tr -d ,)
@@ -69,6 +71,19 @@ topologies=$(hypar machines none:2 2>&1 | sed -n 's/.*expected one of //p' | tr 
 for topology in $topologies; do
     grep -q "^| \`$topology:" docs/formats-machine.md ||
         echo "docs/formats-machine.md: no row for '$topology'" >>"$dir/missing"
+done
+
+all_reduces=$(sed -n 's/.*{ COMM_ALL_REDUCE, *"\([^"]*\)".*/\1/p' src/cost/collective_algorithms.c | tr ' ' -)
+[ -n "$all_reduces" ] || fail=1
+for algorithm in $all_reduces; do
+    grep -q "^\.Ql $algorithm\( ,\| or\)*\$" docs/man/hypar-simulate.1 ||
+        echo "docs/man/hypar-simulate.1: no '$algorithm' under --all-reduce" >>"$dir/missing"
+done
+schedules=$(hypar plan lenet5 --on full:2 --planner 3d --schedule frob 2>&1 | sed 's/.* is not //; s/ or /, /; s/,//g')
+[ -n "$schedules" ] || fail=1
+for schedule in $schedules; do
+    grep -q "^| \`name\` | .*\`$schedule\`" docs/formats-plan.md ||
+        echo "docs/formats-plan.md: no schedule '$schedule' in the row of 'name'" >>"$dir/missing"
 done
 
 sort -u "$dir/missing"

@@ -326,7 +326,8 @@ static void test_untrained(void **state)
     hypar_graph_free(graph);
 }
 
-/* Modules are kept in their order, each as often as it is called. */
+/* Modules are kept in their order, each as often as it is called; what PyTorch's DTensor lacks
+ * and the function of the loss are kept as they are. */
 static void test_modules(void **state)
 {
     (void)state;
@@ -334,7 +335,9 @@ static void test_modules(void **state)
     struct hypar_error err = { "" };
     size_t n;
     if (read_quoted(&graph,
-                    HEAD IN "'modules':['y','a.b','y']," OPS(
+                    HEAD IN
+                    "'modules':['y','a.b','y'],'undivided':['y (n.py:1): unfold'],"
+                    "'loss_function':'n:loss'," OPS(
                         "{'name':'y','kind':'linear','inputs':['x'],'attrs':{'out':2}}"),
                     0, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
@@ -342,7 +345,9 @@ static void test_modules(void **state)
     assert_int_equal(hp_table_get(&graph->module_at, "a.b", 3), 1);
     assert_int_equal(hp_table_get(&graph->module_at, "y", 1), 0);
     char *again = written_graph(graph, &n);
-    assert_non_null(strstr(again, "  \"modules\": [\"y\", \"a.b\", \"y\"]\n"));
+    assert_non_null(strstr(again, "  \"modules\": [\"y\", \"a.b\", \"y\"],\n"
+                                  "  \"undivided\": [\"y (n.py:1): unfold\"],\n"
+                                  "  \"loss_function\": \"n:loss\"\n"));
     check_stable(graph);
     free(again);
     hypar_graph_free(graph);

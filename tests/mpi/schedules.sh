@@ -45,8 +45,14 @@ two="$(stage '"fc1", "relu1", "fc2", "relu2"' 0,1), $(stage '"fc3", "relu3", "fc
 four="$(stage '"fc1", "relu1"' 0,1), $(stage '"fc2", "relu2"' 2,3), $(stage '"fc3", "relu3"' 0,1),
  $(stage '"fc4", "relu4", "fc5", "loss"' 2,3)"
 around="$(stage '"fc1", "relu1"' 0,1), $(stage '"fc2", "relu2"' 2,3), $(stage '' 2,3), $(stage '"fc3", "relu3", "fc4", "relu4", "fc5", "loss"' 0,1)"
-for name in gpipe 1f1b zb-h1 zb-h2 eager last-first; do
-    try "$name" "$two" '"name": "'$name'", "micro_batches": 5'
+names=$(hypar plan $model --on full:4 --planner 3d --schedule frob 2>&1 | sed "s/.* is not //; s/ or /, /; s/,//g")
+case $names in *gpipe*last-first*) ;; *) wrong "names of schedules: $names" ;; esac
+for name in $names; do
+    case $name in
+    none | pipedream) ;;    # a pipeline; other weights than one rank has
+    interleaved | slots) ;; # below
+    *) try "$name" "$two" '"name": "'$name'", "micro_batches": 5' ;;
+    esac
 done
 try interleaved "$four" '"name": "interleaved", "micro_batches": 4, "chunks": 2'
 try 'slots, the last micro-batch first' "$two" '"name": "slots", "micro_batches": 2,

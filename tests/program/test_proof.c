@@ -437,6 +437,7 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
                                            .order = order,
                                            .optimizer = hp_optimizer(pair->plan->optimizer),
                                            .seed = pair->seed,
+                                           .far_arrays = pair->seed & 1,
                                            .reference = reference };
     struct all_ranks *ranks;
     enum hypar_status status = all_ranks_new(&ranks, pair->program, &settings, &pair->err);

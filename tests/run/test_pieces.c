@@ -66,22 +66,23 @@ static void elements_one_by_one(void **state)
     (void)state;
     static float data[MOST], before[MOST], apart[MOST];
     struct random random = { 7 };
+    struct backend host = hp_host_backend(NULL);
     for (int turn = 0; turn < TURNS; turn++) {
         struct piece p = random_piece(&random);
         for (int i = 0; i < MOST; i++)
             data[i] = before[i] = (float)i;
         assert_int_equal(hp_piece_offset(&p), place_of(&p, p.lo));
         assert_true(!p.dense || lies_dense(&p));
-        hp_piece_copy(&p, sizeof *data, (char *)data, (char *)apart, true);
+        hp_piece_copy(&host, &p, sizeof *data, (char *)data, (char *)apart, true);
         for (int64_t i = p.lo; i < p.hi; i++)
             assert_true(apart[i - p.lo] == before[place_of(&p, i)]);
-        hp_piece_combine(&p, COMBINE_SUM, REAL_F32, (char *)data, (char *)apart);
+        hp_piece_combine(&host, &p, COMBINE_SUM, REAL_F32, (char *)data, (char *)apart);
         for (int64_t i = p.lo; i < p.hi; i++)
             before[place_of(&p, i)] *= 2;
         assert_memory_equal(data, before, sizeof data);
         for (int64_t i = p.lo; i < p.hi; i++)
             before[place_of(&p, i)] = apart[i - p.lo] = -(float)i;
-        hp_piece_copy(&p, sizeof *data, (char *)data, (char *)apart, false);
+        hp_piece_copy(&host, &p, sizeof *data, (char *)data, (char *)apart, false);
         assert_memory_equal(data, before, sizeof data);
     }
 }

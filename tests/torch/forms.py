@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ except ImportError as missing:
     sys.exit(77)
 import hypar.torch
 from hypar.torch import views
-from models import HUGGING, Chosen, Compared
+from models import HUGGING, Chosen, Compared, classes_and_boxes, detector
 from torch import nn
 
 
@@ -49,6 +50,14 @@ def compared():
 def absolute(output, target):
     """A loss for the command."""
     return (output - target).abs().mean()
+
+
+class Linears(nn.Module):
+    """Two heads."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 2)
 
 
 def branching():
@@ -320,10 +329,63 @@ class Forms(unittest.TestCase):
         model, x = network()
         made = graph(model, x, loss=nn.functional.binary_cross_entropy_with_logits, target=torch.rand(2, 3))
         self.assertEqual((made.opaque, list(made.inputs)), ([], ["input", "target", "loss.zero"]))
-        self.assertTrue(json.loads(made.json())["own_loss"])
-        self.assertNotIn("own_loss", json.loads(graph(model, x).json()))
+        self.assertEqual(json.loads(made.json())["loss_function"], "torch.nn.functional:binary_cross_entropy_with_logits")
+        self.assertTrue({"own_loss", "loss_function"}.isdisjoint(json.loads(graph(model, x).json())))
         self.assertIn("binary_cross_entropy_with_logits", made.loss)
         self.assertEqual(model(x).shape, (2, 3))
+
+    def test_targets(self):
+        """Targets of two kinds: as inputs of the model, or of a loss function, whose name the graph has where a script can import it."""
+        made = hypar.torch.graph(detector(True)()[0], (), detector(True)()[1])
+        self.assertEqual((made.opaque, [op.kind for op in made.ops].count("log_softmax"), made.own_loss), ([], 1, True))
+        model, inputs, target = detector(False)()
+        made = hypar.torch.graph(model, (), inputs, loss="models:classes_and_boxes", target=target)
+        self.assertEqual(([p for p in made.inputs if "target" in p], len(made.params)), (["target_boxes", "target_labels"], 10))
+        self.assertEqual(json.loads(made.json())["loss_function"], "models:classes_and_boxes")
+        made = hypar.torch.graph(model, (), inputs, loss=lambda out, t: classes_and_boxes(out, t), target=target)
+        self.assertEqual((made.loss_function, made.own_loss), (None, True))
+        self.assertIn("cannot import this loss", made.notes[0])
+        for loss, said in ((None, "several targets need a loss that is a function"),
+                           (lambda out, a, b: 0, "missing a required argument: 'b'; expected a function of what the model returns and of the target, one tensor, tuple or dict")):
+            with self.assertRaisesRegex(hypar.torch.Cannot, said):
+                hypar.torch.graph(model, (), inputs, loss=loss, target=target)
+
+    def test_several_numbers(self):
+        """Of two losses that a model returns, the second is no silent loss of parameters."""
+        class Losses(Linears):
+            def forward(self, x):
+                return {"a": self.a(x).square().mean(), "b": self.b(x).square().mean()}
+        with self.assertRaisesRegex(hypar.torch.Cannot, "output 'b' has 2 parameters that the loss does not reach"):
+            graph(Losses(), torch.randn(2, 4))
+
+    def test_undivided(self):
+        """Functions for which DTensor has no rule, forward or backward, where they depend on parameters: no plan splits tensors."""
+        class Patches(nn.Module):
+            def __init__(self, after, function):
+                super().__init__()
+                self.up, self.down, self.after, self.function = nn.Linear(8, 32), nn.Linear(32, 8), after, function
+
+            def forward(self, x):
+                y = self.down(self.up(x).relu()) if self.after else x
+                y = self.function(y)
+                return (y if self.after else self.down(self.up(y).relu())).mean((1, 2))
+        unfold, average = (lambda x: nn.functional.unfold(x, 3, padding=1)[:, :24, ::8].unflatten(1, (3, 8))), (lambda x: nn.functional.avg_pool2d(x, (1, 8)).expand(-1, -1, -1, 8))
+        image = torch.randn(2, 3, 8, 8)
+        for after, function, said in ((True, unfold, "im2col"), (True, average, "avg_pool2d_backward"), (False, unfold, None), (True, nn.functional.gelu, None)):
+            made = graph(Patches(after, function), image, loss="mse_loss")
+            self.assertEqual([re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.undivided], [said] if said else [])
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "m.json")
+                made.write(path)
+                for words in ["--planner", "3d", "--tensor", "2"], ["--planner", "hybrid"]:
+                    planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2,fp32=1GFLOP/s,memory-bandwidth=1GB/s", *words, "--for", "torch", "-qo", path + ".plan"],
+                                             capture_output=True, text=True)
+                    if said and "--tensor" in words:
+                        self.assertEqual((planned.returncode, "PyTorch's DTensor has no rule for it; expected splits of samples alone" in planned.stderr), (1, True), planned.stderr)
+                    else:
+                        exported = subprocess.run([os.environ["HYPAR"], "export", path + ".plan", "--to", "torch", "-q"], capture_output=True, text=True)
+                        self.assertEqual((planned.returncode, exported.returncode), (0, 0), planned.stderr + exported.stderr)
+                        self.assertFalse(said and "PLACEMENTS = {" in exported.stdout)
 
     def test_one_key_head(self):
         """Keys and values of one head that a model repeats for all heads: attention has that one."""
@@ -342,11 +404,7 @@ class Forms(unittest.TestCase):
 
     def test_heads(self):
         """A second head is no silent loss of parameters."""
-        class Heads(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 2)
-
+        class Heads(Linears):
             def forward(self, x):
                 return {"a": self.a(x), "b": self.b(x)}
         with self.assertRaisesRegex(hypar.torch.Cannot, r"^b \(.*forms.py:\d+\): output 'b' has 2 parameters that the loss does not reach"):

@@ -12,6 +12,34 @@ def mlp():
     return nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 20), nn.Tanh(), nn.Linear(20, 5)), torch.randn(4, 12)
 
 
+class Detector(nn.Module):
+    """Classes and boxes of an image and of numbers beside it; with targets, the loss of both behind them."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU())
+        self.side, self.classes, self.boxes = nn.Linear(5, 32), nn.Linear(32, 7), nn.Linear(32, 4)
+
+    def forward(self, x, side, labels=None, boxes=None):
+        y = self.trunk(x) + self.side(side)
+        found = self.classes(y), self.boxes(y)
+        return found if labels is None else (found[0], classes_and_boxes(found, {"labels": labels, "boxes": boxes}))
+
+
+def classes_and_boxes(found, target):
+    """A loss of several outputs and of targets of two kinds."""
+    return nn.functional.cross_entropy(found[0], target["labels"]) + 0.5 * nn.functional.mse_loss(found[1], target["boxes"])
+
+
+def detector(inside):
+    def make():
+        g = torch.Generator().manual_seed(1)
+        inputs = {"x": torch.randn(8, 12, generator=g), "side": torch.randn(8, 5, generator=g)}
+        target = {"labels": torch.randint(0, 7, (8,), generator=g), "boxes": torch.randn(8, 4, generator=g)}
+        return (Detector(), {**inputs, **target}) if inside else (Detector(), inputs, target)
+    return make
+
+
 def lenet():
     return nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(inplace=True),
                          nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 84), nn.Tanh(), nn.Linear(84, 10)), torch.randn(4, 1, 28, 28)
@@ -423,7 +451,7 @@ HUGGING = {
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
         "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
-        "edges": edges,
+        "edges": edges, "detector": detector(True),
         "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True), "smoothed_words": smoothed_words,
         "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}

@@ -273,7 +273,10 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
+
+
+LOSSES = {"targets": "models:classes_and_boxes"}  # by network: a function of what it returns and of the target
 
 
 def seeded(name):
@@ -291,7 +294,12 @@ def plain(name, how):
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=RATE), []
     for _ in range(STEPS):
         out = model(**kwargs)
-        loss = out[0] if isinstance(out, tuple) else out.loss if target is None else nn.functional.cross_entropy(out.flatten(0, -2), target.flatten())
+        if name in LOSSES:
+            loss = getattr(models, LOSSES[name].partition(":")[2])(out, target)
+        elif target is None:
+            loss = next(x for x in out if x.dim() == 0) if isinstance(out, tuple) else out.loss
+        else:
+            loss = nn.functional.cross_entropy(out.flatten(0, -2), target.flatten())
         loss.backward()
         if "clip" in how:
             nn.utils.clip_grad_norm_(model.parameters(), how["clip"])
@@ -314,6 +322,11 @@ CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
     ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
+    ("dp", "targets", 2, {"data": 2, "micro_batches": 2}),
+    ("tensor", "targets", 2, {"tensor": 2}),
+    ("gpipe", "targets", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
+    ("bf16", "targets", 2, {"tensor": 2, **BF16}),
+    ("gpipe", "detector", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("tensor", "llama", 2, {"tensor": 2}),
     ("tensor", "packed", 2, {"tensor": 2}),
     ("stages", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes; the second has a parameter by two names
@@ -343,6 +356,8 @@ CASES = [
     ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
     ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
     ("dp", "vit", 4, {"data": 4}),
+    ("3d", "targets", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
+    ("3d", "detector", 4, {"data": 2, "tensor": 2}),
     ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
@@ -580,7 +595,7 @@ def run_all(ranks, cases):
 def prepare(net, hows, folder):
     """Write the graph of a network; its losses under the settings of each case."""
     model, kwargs, target = seeded(net)
-    hypar.torch.graph(model, (), kwargs, name=net, target=target).write(os.path.join(folder, f"{net}.json"))
+    hypar.torch.graph(model, (), kwargs, name=net, loss=LOSSES.get(net), target=target).write(os.path.join(folder, f"{net}.json"))
     known = {}
     for name, how in hows.items():
         if "measured" in how:  # beside the script of one process

@@ -9,11 +9,11 @@ aten.py, and what it imports. What has no operator of ours becomes opaque, and g
 import torch
 
 import hypar
-from . import table
+from . import dtensor, losses, table
 from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_cache, without_values
 from .measure import annotate, machine_of, measure
 from .parallel import parallelize, script
-from .translate import Translation, translated
+from .translate import Translation, Where, translated
 
 __all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples", "script"]
 
@@ -34,26 +34,33 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     """The graph of a model's training step.
 
     args, kwargs   an example of what the model is called with
-    loss           "cross_entropy" or "mse_loss" of the first output; a function of what the model returns and of the target;
-                   None: the loss that the model returns (a number), else one that fits its first output and the target
-    target         what the loss compares the output with; None: labels or numbers that fit the output
+    loss           "cross_entropy" or "mse_loss" of the first output; a function of what the model returns and of the target, or its
+                   "MODULE:FUNCTION"; None: the loss that the model returns (a number), else one that fits its first output and the target
+    target         what the loss compares the output with; None: labels or numbers that fit the output. A function takes several as
+                   they are given: a tuple or a dict of tensors
     batch_dims     by name of an argument: the dimension of its samples, where it is not 0 (None: it has none)
     kinds          the operators that may be used; None: those that the command `hypar` has"""
     args, kwargs, target = given_values((tuple(args), dict(kwargs or {}), target))
-    function = loss if callable(loss) else None
+    function, importable = losses.function_of(loss)
     told = function and described(function)
+    if not function and not isinstance(target, (torch.Tensor, type(None))):
+        raise Cannot(f"the target is a {type(target).__name__}, expected a tensor; several targets need a loss that is a function (--loss MODULE:FUNCTION)")
     checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
     with without_values(model) as unknown, without_cache(model) as cached:
         with ending_in(model, function, target) as more:
-            program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
-        target = target if target is None else torch.cat([target] * times)
+            whole, program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
+        target = torch.cat([target] * times) if isinstance(target, torch.Tensor) else target
 
         def attempt(whole):
             translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole, bool(unknown))
             return translation.run(None if function else loss, target)
         result = translated(attempt, model, checked)
+        result.undivided = [f"{Where(node)}: {function}" for function, node in dtensor.without_rule(whole, Host(whole, args, kwargs)).items()]
     if function:
-        result.notes.append("a script of 'hypar export --to torch' does not have this loss: return it from the model, or write it there")
+        result.loss_function, result.own_loss = importable, not importable
+    if function and not importable:
+        result.notes.append("a script of 'hypar export --to torch' cannot import this loss: give a function that a module has by its name, "
+                            "or return the loss from the model")
     if cached:
         result.notes.append("the model is exported with use_cache = False: a training step reads no cache of keys and values")
     if unknown:

@@ -13,7 +13,7 @@ os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # PyTorch's profiler tells on s
 import torch  # noqa: E402
 
 import hypar  # noqa: E402
-from . import Cannot, graph, profile  # noqa: E402
+from . import Cannot, graph, losses, profile  # noqa: E402
 export = importlib.import_module("hypar.torch.export")  # the package has the function under this name
 
 USAGE, BAD_INPUT, NOT_WRITTEN = 2, 3, 4  # exit codes, as the command's
@@ -45,13 +45,7 @@ def batch_dim(text):
 
 def loss_of(text, module):
     """A loss by its name: one of ours, MODULE:FUNCTION, or a function of the network's module."""
-    if text in (None, "cross_entropy", "mse_loss"):
-        return text
-    where, _, name = text.rpartition(":")
-    found = getattr(importlib.import_module(where or module), name, None)
-    if not callable(found):
-        raise Cannot(f"--loss {text}: expected cross_entropy, mse_loss, or MODULE:FUNCTION, a function of what the model returns and of the target")
-    return found
+    return text if text is None or text in losses.LOSSES or ":" in text else f"{module}:{text}"
 
 
 def model_of(made):

@@ -32,7 +32,7 @@ def user_line(frames):
 
 
 @contextlib.contextmanager
-def _quiet():
+def quiet():
     """Without what PyTorch writes to standard error by itself."""
     before = logging.root.manager.disable
     with (open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere if QUIET else sys.stderr), warnings.catch_warnings()):
@@ -90,7 +90,8 @@ def export(model, args, kwargs, batch_dims, known):
     known: does an operator have a row of ours?
 
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
-    Returns the program, the batch of its example, that example, and how often it has the one that was given."""
+    Returns the program as it is, the program of operators with rows of ours or in smaller steps, the batch of its example, that
+    example, and how often it has the one that was given."""
     names = _argument_names(model, args, kwargs)
     dims = {name: batch_dims.get(name, 0) for name in names}
     batch = _samples(names, dims)
@@ -109,7 +110,7 @@ def export(model, args, kwargs, batch_dims, known):
     args = tuple(example(name, names[name]) for name in positional)
     kwargs = {name: example(name, value) for name, value in kwargs.items()}
     shapes = {name: dynamic(name, value) for name, value in names.items()}
-    with _training(model), _quiet():
+    with _training(model), quiet():
         try:
             program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
@@ -120,9 +121,9 @@ def export(model, args, kwargs, batch_dims, known):
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
-    with _quiet():
-        program = _decomposed(program, args, kwargs, known)
-    return program, batch * times, args, kwargs, times
+    with quiet():
+        smaller = _decomposed(program, args, kwargs, known)
+    return program, smaller, batch * times, args, kwargs, times
 
 
 def _samples(names, dims):
@@ -208,6 +209,12 @@ def ending_in(model, function, target):
     if function is None:
         yield {}
         return
+    with contextlib.suppress(ValueError):  # of a function in C nothing is known
+        try:
+            inspect.signature(function).bind(*([None] if target is None else [None, None]))
+        except TypeError as why:
+            wanted = "what the model returns" + ("" if target is None else " and of the target, one tensor, tuple or dict")
+            raise Cannot(f"the loss {getattr(function, '__name__', function)}: {why}; expected a function of {wanted}") from None
     forward, signature = model.forward, inspect.signature(model.forward)
     name = "target"
     while name in signature.parameters:

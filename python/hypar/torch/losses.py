@@ -1,4 +1,7 @@
 """The loss: the one that the model computes, or one chosen for its first output."""
+import importlib
+import sys
+
 import torch
 
 from .elementwise import binary, log_of_sum, unary
@@ -74,6 +77,21 @@ def _source(node):
 LOSSES = ("cross_entropy", "mse_loss")
 
 
+def function_of(loss):
+    """A loss that is a function, and "MODULE:FUNCTION" by which a script can import it; None where there is none."""
+    if loss is None or loss in LOSSES:
+        return None, None
+    if isinstance(loss, str):
+        module, _, name = loss.rpartition(":")
+        found = getattr(importlib.import_module(module), name, None) if module else None
+        if not callable(found):
+            raise Cannot(f"loss {loss}: expected cross_entropy, mse_loss, or MODULE:FUNCTION, a function of what the model returns and of the target")
+        return found, loss
+    module, name = (getattr(loss, k, None) for k in ("__module__", "__name__"))
+    known = name and module != "__main__" and getattr(sys.modules.get(module), name, None) is loss
+    return loss, f"{module}:{name}" if known else None
+
+
 def named_outputs(t, node):
     """(name, node) of what the model returns: names are keys of a dict or numbers of a tuple."""
     leaves = torch.utils._pytree.tree_leaves(node.args[0])
@@ -104,13 +122,14 @@ def finish(call, node, loss, target):
     graph.end = end
     if rest:
         graph.outputs = [call.settle(rest[0][2]).base]
+    left_out(call, numbers, loss is not None)
     left_out(call, rest, bool(numbers) or loss is not None)
 
 
 def where_of(call, node):
     """The module and the line of the source that a node is of, to begin a refusal with."""
     where = type(call)(call.t, strip(node)).where
-    return f"{where.path or 'the model'} ({where.line})"
+    return str(where)
 
 
 def left_out(call, rest, told):
@@ -187,7 +206,8 @@ def own(call, node, value):
     writer = graph.writer(value)
     if writer is not None and writer.kind in LOSSES:
         return writer, writer.kind
-    graph.forget([op for op in graph.ops if op.kind in LOSSES])
+    held = {x.base for x in call.t.env.values() if isinstance(x, Tensor)}  # targets that are written out may read them again
+    graph.forget([op for op in graph.ops if op.kind in LOSSES], held)
     call = type(call)(call.t, strip(node))
     try:
         parts = per_sample(call, node, 1.0)

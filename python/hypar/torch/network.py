@@ -47,7 +47,9 @@ class Graph:
         self.name, self.batch, self.kinds = name, batch, kinds
         self.inputs, self.params, self.ops, self.outputs = {}, {}, [], []
         self.constants, self.weights, self.modules, self.notes, self.opaque = {}, {}, [], [], []
-        self.own_loss = False  # it ends in a mean of squares that stands for another loss
+        self.own_loss = False  # it ends in a loss that stands for another one, or for one that no module has by a name
+        self.undivided = []  # functions for which DTensor has no rule, with their modules and lines
+        self.loss_function = None  # "MODULE:FUNCTION", the user's loss
         self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
         self.sources = {}  # by input that the model's integers become: the node whose value it is
         self.kept_ids = {}  # a loss that ignores labels: which of its input are kept
@@ -122,10 +124,10 @@ class Graph:
         """A tensor by its name."""
         return Tensor(name, self.shapes[name], self._samples[name])
 
-    def forget(self, ops):
-        """Operators that are not to be there, and inputs that they alone read."""
+    def forget(self, ops, kept):
+        """Operators that are not to be there, and inputs that they alone read, but for those in `kept`."""
         self.ops = [op for op in self.ops if op not in ops]
-        for name in {name for op in ops for name in op.inputs if name in self.inputs and not self.read(name)}:
+        for name in {name for op in ops for name in op.inputs if name in self.inputs and name not in kept and not self.read(name)}:
             del self.inputs[name]
             self._names.remove(name)
 
@@ -227,6 +229,10 @@ class Graph:
                     ("ops", lines(ops)), ("outputs", json.dumps(self.outputs))]
         if self.modules:
             members.append(("modules", json.dumps(self.modules)))
+        if self.undivided:
+            members.append(("undivided", json.dumps(self.undivided)))
+        if self.loss_function:
+            members.append(("loss_function", json.dumps(self.loss_function)))
         if self.own_loss:
             members.append(("own_loss", "true"))
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"

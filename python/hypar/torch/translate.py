@@ -44,6 +44,9 @@ class Where:
         self.path = module_path(self.calls[-1]) if self.calls else ""
         self.line = user_line(re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or ""))
 
+    def __str__(self):
+        return f"{self.path or 'the model'} ({self.line})"
+
 
 class Stuck(Exception):
     """What is known of an operator does not suffice: the module that it is in is to be one opaque operator."""
@@ -168,7 +171,7 @@ class Translation:
     def _value(self, node):
         if node in self.stale:
             where = self.stale[node]
-            raise Cannot(f"{where.path or 'the model'} ({where.line}): a view of a tensor that is still read is changed in place")
+            raise Cannot(f"{where}: a view of a tensor that is still read is changed in place")
         if node in self.env:
             return self.env[node]
         value = self.host.values.get(node)  # of a function that an operator takes (torch.cond): none
@@ -189,7 +192,7 @@ class Translation:
             apart = sample is not None and shape[sample] != self.batch and shape[sample] % self.batch == 0
             declared = shape[:sample] + (self.batch, shape[sample] // self.batch) + shape[sample + 1:] if apart else shape
             if apart and not self._outermost(known, sample):
-                raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): integers of all samples are mixed, expected those of a sample side by side")
+                raise Cannot(f"{call.where}: integers of all samples are mixed, expected those of a sample side by side")
             tensor = self.graph.add_input(wanted, declared, sample, integers)
             self.graph.sources[tensor.base] = known.node
             tensor = tensor.reshaped(shape) if apart else tensor
@@ -215,7 +218,7 @@ class Translation:
         each = value.unflatten(grows, (self.batch, -1))
         once = each.select(grows, 0)
         if not torch.equal(once.unsqueeze(grows).expand(each.shape), each):
-            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that differs from sample to sample; as an argument of the model it becomes an input")
+            raise Cannot(f"{call.where}: a constant that differs from sample to sample; as an argument of the model it becomes an input")
         tensor = self.graph.add_constant(name or call.name("constant"), once.contiguous(), integers)
         view = tensor.view.unsqueeze(grows).expand(each.shape)
         seen = Tensor(tensor.base, tensor.shape, None, view, grows=self.batch)
@@ -361,7 +364,7 @@ def translated(attempt, model, checked):
         while path in whole:
             path = path.rpartition(".")[0]
         if path not in modules or not path:
-            raise Cannot(f"{where.path or 'the model'} ({where.line}): {why}; a module of its own for these lines becomes an opaque operator")
+            raise Cannot(f"{where}: {why}; a module of its own for these lines becomes an opaque operator")
         kind = type(modules[path])
         alike = [p for p, m in modules.items() if p and (type(m) is kind if kind is not torch.nn.Sequential else p == path)]
         whole.update({p: (where.line, f"the module is one operator: {why}") for p in alike})

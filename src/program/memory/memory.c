@@ -9,21 +9,16 @@
 
 /* Halves ----------------------------------------------------------------------------- */
 
-static double total(const struct instant *at)
-{
-    return at->kept + at->temporary + at->gradients + at->parameters;
-}
-
 /* A fuller instant takes the place of the fullest so far. */
-static void note(struct instant *most, struct instant at)
+static void note(struct held_bytes *most, struct held_bytes at)
 {
-    if (total(&at) > total(most))
+    if (hp_held_sum(&at) > hp_held_sum(most))
         *most = at;
 }
 
-static void note_action(struct body_memory *body, int action, const struct instant *at)
+static void note_action(struct body_memory *body, int action, const struct held_bytes *at)
 {
-    struct instant later = *at;
+    struct held_bytes later = *at;
     later.gradients = 0;
     note(&body->first[action], *at);
     note(&body->most[action], later);
@@ -32,22 +27,12 @@ static void note_action(struct body_memory *body, int action, const struct insta
 
 /* A pass of an action; gradients that it makes are there already in later micro-batches. */
 static void compute(struct body_memory *body, const struct pass_memory *t, int action,
-                    struct instant *at)
+                    struct held_bytes *at)
 {
-    at->kept += t->kept;
-    at->rebuilt += t->rebuilt;
-    at->saved += t->saved;
-    at->temporary += t->temporary;
-    at->losses += t->losses;
+    hp_add_held(at, &t->begin, 1);
     at->gradients += t->gradients;
-    at->parameters += t->parameters;
     note_action(body, action, at);
-    at->kept -= t->end_kept;
-    at->rebuilt -= t->end_rebuilt;
-    at->saved -= t->end_saved;
-    at->temporary -= t->end_temporary;
-    at->losses -= t->end_losses;
-    at->parameters -= t->end_parameters;
+    hp_add_held(at, &t->end, -1);
 }
 
 /* Go through the passes action by action, every device at once, counting from what there is
@@ -56,13 +41,12 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
     int n = m->model->actions[m->model->n_devices];
-    struct instant *now = NEW(&m->scratch, struct instant, n);
-    body->most = NEW(&m->scratch, struct instant, n);
-    body->first = NEW(&m->scratch, struct instant, n);
+    struct held_bytes *now = NEW(&m->scratch, struct held_bytes, n);
+    body->most = NEW(&m->scratch, struct held_bytes, n);
+    body->first = NEW(&m->scratch, struct held_bytes, n);
     body->most_saved = NEW(&m->scratch, double, n);
     for (int i = 0; i < n; i++) {
-        now[i].kept = -body->waits[i].kept;
-        now[i].rebuilt = -body->waits[i].rebuilt;
+        hp_add_held(&now[i], &body->waits[i], -1);
         body->most[i] = body->first[i] = now[i];
     }
     for (int i = 0; i < body->passes->order.n; i++) {
@@ -72,11 +56,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
         compute(body, &body->pass[i], at, &now[at]);
     }
     for (int i = 0; i < n; i++) {
-        now[i].kept += body->late[i].kept;
-        now[i].rebuilt += body->late[i].rebuilt;
-        now[i].saved += body->late[i].saved;
-        now[i].temporary += body->late[i].temporary;
-        now[i].losses += body->late[i].losses;
+        hp_add_held(&now[i], &body->late[i], 1);
         note_action(body, i, &now[i]);
     }
 }
@@ -262,32 +242,24 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
 }
 
 /* What a micro-batch at a level has on a device: what began before and ends after it. */
-static struct instant level_bytes(const struct memory_maker *m, const struct micro_level *level,
-                                  int n_own, int device)
+static struct held_bytes level_bytes(const struct memory_maker *m,
+                                     const struct micro_level *level, int n_own, int device)
 {
-    struct instant at = { 0 };
+    struct held_bytes at = { 0 };
     for (int b = 0; b < n_own; b++)
         for (int e = 0; level->done >> b & 1 && e <= n_own; e++)
-            if (e == n_own || !(level->done >> e & 1)) {
-                const struct instant *lasts =
-                    &m->body[level->body].lasts[device][b * (n_own + 1) + e];
-                at.kept += lasts->kept;
-                at.rebuilt += lasts->rebuilt;
-                at.saved += lasts->saved;
-                at.temporary += lasts->temporary;
-                at.losses += lasts->losses;
-                at.parameters += lasts->parameters;
-            }
+            if (e == n_own || !(level->done >> e & 1))
+                hp_add_held(&at, &m->body[level->body].lasts[device][b * (n_own + 1) + e], 1);
     return at;
 }
 
 /* What the slot at hand has: in the first micro-batch it makes gradients, later it finds them.
  */
-static struct instant slot_bytes(const struct memory_maker *m, const struct flights *f,
-                                 const struct flight *flight, int device)
+static struct held_bytes slot_bytes(const struct memory_maker *m, const struct flights *f,
+                                    const struct flight *flight, int device)
 {
     const struct body_memory *body = &m->body[flight->body];
-    struct instant at = { 0 };
+    struct held_bytes at = { 0 };
     int first = hp_memory_at(m->model, device, 0);
     if (flight->own >= 0)
         at = (flight->body > 0 || flight->grown >> flight->own & 1
@@ -298,30 +270,25 @@ static struct instant slot_bytes(const struct memory_maker *m, const struct flig
     return at;
 }
 
-static struct instant in_flight(const struct memory_maker *m, const struct flights *f,
-                                const struct flight *flight, const struct instant *level,
-                                int device)
+static struct held_bytes in_flight(const struct memory_maker *m, const struct flights *f,
+                                   const struct flight *flight, const struct held_bytes *level,
+                                   int device)
 {
-    struct instant at = slot_bytes(m, f, flight, device);
-    for (int i = 0; i < f->n_levels; i++) {
-        at.kept += flight->others[i] * level[i].kept;
-        at.rebuilt += flight->others[i] * level[i].rebuilt;
-        at.temporary += flight->others[i] * level[i].temporary;
-        at.losses += flight->others[i] * level[i].losses;
-        at.parameters += flight->others[i] * level[i].parameters;
-    }
+    struct held_bytes at = slot_bytes(m, f, flight, device);
+    for (int i = 0; i < f->n_levels; i++)
+        hp_add_held(&at, &level[i], flight->others[i]);
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
         if (flight->others[i])
-            at.temporary += flight->others[i] *
-                            m->body[body].over[hp_memory_at(m->model, device, own)].temporary;
+            at.buffers +=
+                flight->others[i] * m->body[body].over[hp_memory_at(m->model, device, own)];
     }
     return at;
 }
 
 /* Activations that wait at once, at most, for backward halves that read them. */
 static double most_saved(const struct memory_maker *m, const struct flights *f,
-                         const struct instant *level, int device)
+                         const struct held_bytes *level, int device)
 {
     double most = 0;
     for (int i = 0; i < f->n; i++) {
@@ -338,28 +305,27 @@ static double most_saved(const struct memory_maker *m, const struct flights *f,
 }
 
 /* `fixed` is there all the time, `peak` at the fullest moment: terms that are no tensors are
- * added to both (plan/memory_terms.h). */
+ * added to both (plan/memory_terms.c). */
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
-    struct instant most = { 0 }, *level = NEW(&m->scratch, struct instant, f->n_levels);
+    struct held_bytes most = { 0 }, *level = NEW(&m->scratch, struct held_bytes, f->n_levels);
     for (int i = 0; i < f->n_levels; i++)
         level[i] = level_bytes(m, &f->level[i], f->n_own, device);
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, f, &f->flight[i], level, device));
-    out->activations = most.kept + m->shared[device] + m->batch[device];
-    out->buffers = most.temporary - most.losses + m->received[device];
-    out->losses = most.losses;
+    out->activations += m->shared[device] + m->batch[device];
+    out->buffers += m->received[device];
+    out->gradients -= m->model->begun[device];
+    m->model->fixed[device] = hp_tensor_bytes(out);
+#define ADD_MOST(member, level, shown, words, meaning) out->member += most.member;
+    HYPAR_TENSOR_TERMS(ADD_MOST)
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
-    out->gradients -= m->model->begun[device];
-    double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
-    out->gradients += most.gradients;
-    out->parameters += most.parameters;
     double tensors = hp_tensor_bytes(out);
-    hp_fill_memory(out, hypar_machine_device(m->program->plan->machine, device), &m->how);
-    m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] +
-                              m->received[device] + (out->peak - tensors);
+    hp_add_framework_terms(out, hypar_machine_device(m->program->plan->machine, device),
+                           &m->how);
+    m->model->fixed[device] += out->peak - tensors;
 }
 
 static void finish_devices(struct memory_maker *m)
@@ -387,14 +353,14 @@ static void begin_body(struct memory_maker *m, int b)
     model->order[b] = hp_pass_order(m->program->blocks, b, &model->arena);
     body->passes = &m->finder.body[b];
     body->pass = NEW(&m->scratch, struct pass_memory, body->passes->order.n);
-    body->late = NEW(&m->scratch, struct instant, n);
-    body->waits = NEW(&m->scratch, struct instant, n);
-    body->over = NEW(&m->scratch, struct instant, n);
+    body->late = NEW(&m->scratch, struct held_bytes, n);
+    body->waits = NEW(&m->scratch, struct held_bytes, n);
+    body->over = NEW(&m->scratch, double, n);
     body->gradients = NEW(&m->scratch, double, n);
-    body->lasts = NEW(&m->scratch, struct instant *, model->n_devices);
+    body->lasts = NEW(&m->scratch, struct held_bytes *, model->n_devices);
     for (int d = 0; d < model->n_devices; d++) {
         int own = model->actions[d + 1] - model->actions[d];
-        body->lasts[d] = NEW(&m->scratch, struct instant, own * own);
+        body->lasts[d] = NEW(&m->scratch, struct held_bytes, own * own);
     }
 }
 
@@ -411,24 +377,23 @@ static void hand_over(struct memory_maker *m, int b)
     model->rest[b] = NEW(&model->arena, double, model->n_devices);
     model->delta[b] = NEW(&model->arena, struct memory_delta, model->order[b].n);
     for (int i = 0; i < n; i++) {
-        model->late[b][i] = body->late[i].kept + body->late[i].temporary;
-        model->waits[b][i] = body->waits[i].kept;
-        model->over[b][i] = body->over[i].temporary;
+        model->late[b][i] = hp_held_sum(&body->late[i]);
+        model->waits[b][i] = hp_held_sum(&body->waits[i]);
+        model->over[b][i] = body->over[i];
     }
     for (int d = 0; d < model->n_devices; d++) {
         const struct slot_list *list = hp_slots_of(m->program->schedule, d);
         int n_own = model->actions[d + 1] - model->actions[d] - 1;
         struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
-        model->kept[b][d] = level_bytes(m, &between, n_own, d).kept;
+        model->kept[b][d] = level_bytes(m, &between, n_own, d).activations;
         for (int i = 0; i < n_own; i++)
-            model->rest[b][d] += total(&body->lasts[d][i * (n_own + 1) + n_own]);
+            model->rest[b][d] += hp_held_sum(&body->lasts[d][i * (n_own + 1) + n_own]);
     }
     for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
-            (struct memory_delta){ t->kept + t->temporary + t->parameters,
-                                   t->end_kept + t->end_temporary + t->end_parameters,
-                                   t->end_kept, t->gradients };
+            (struct memory_delta){ hp_held_sum(&t->begin), hp_held_sum(&t->end),
+                                   t->end.activations, t->gradients };
     }
 }
 

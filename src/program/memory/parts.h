@@ -6,37 +6,50 @@
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 
-/* What begins and ends with one pass of a part on its device, in bytes. */
-struct pass_memory {
-    double kept, temporary;            /* begin with it */
-    double end_kept, end_temporary;    /* end with it */
-    double losses, end_losses;         /* of temporary: fp32 copies at the loss */
-    double parameters, end_parameters; /* copies of them that last for a part of the step */
-    double rebuilt, end_rebuilt;       /* of kept: what recomputation would not keep */
-    double saved, end_saved;           /* what the backward half reads */
-    double gradients; /* of parameters, that begin with it in the first micro-batch */
+/* Bytes of tensors that a device holds at one time, of the micro-batch at hand: by term, and
+ * shares of `activations` and of all terms. */
+struct held_bytes {
+    HYPAR_TENSOR_TERMS(HYPAR_MEMORY_MEMBER)
+    double rebuilt; /* of `activations`: what recomputation would not keep */
+    double saved;   /* what the backward half reads */
 };
 
-/* What lies on a device at one time, of the micro-batch at hand. */
-struct instant {
-    double kept, temporary, losses, rebuilt;
-    double saved;      /* what the backward half reads */
-    double gradients;  /* of parameters, where the backward half makes them */
-    double parameters; /* copies of them that last for a part of the step */
+static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *bytes,
+                               double times)
+{
+#define ADD_TERM(member, level, shown, words, meaning) to->member += times * bytes->member;
+    HYPAR_TENSOR_TERMS(ADD_TERM)
+    to->rebuilt += times * bytes->rebuilt;
+    to->saved += times * bytes->saved;
+}
+
+static inline double hp_held_sum(const struct held_bytes *held)
+{
+    double sum = 0;
+#define SUM_TERM(member, level, shown, words, meaning) sum += held->member;
+    HYPAR_TENSOR_TERMS(SUM_TERM)
+    return sum;
+}
+
+/* What begins and ends with one pass of a part on its device. */
+struct pass_memory {
+    struct held_bytes begin, end;
+    double gradients; /* of parameters, that begin with it in the first micro-batch and stay */
 };
 
 /* The passes of one body; by action of a device: hp_memory_at(). */
 struct body_memory {
     const struct body_passes *passes;
     struct pass_memory *pass; /* in their order */
-    struct instant *late;     /* by action: begins after its last pass */
-    struct instant *waits;    /* ... ends before its first pass */
-    struct instant *over;     /* ... ends with a slot after it */
-    struct instant *most;     /* ... what it has, when that is most, beyond what it found */
-    struct instant *first;    /* ... the same where it makes gradients of parameters */
+    struct held_bytes *late;  /* by action: begins after its last pass */
+    struct held_bytes *waits; /* ... ends before its first pass */
+    double *over;             /* ... bytes that end with a slot after it */
+    struct held_bytes *most;  /* ... what it has, when that is most, beyond what it found */
+    struct held_bytes *first; /* ... the same where it makes gradients of parameters */
     double *most_saved;       /* ... what is saved, when that is most */
     double *gradients;        /* ... of parameters, that it makes in the first micro-batch */
-    struct instant **lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
+    struct held_bytes *
+        *lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
 
 /* Parameters that are gathered, and gradients that are summed, together: unit_memory.c. */

@@ -111,15 +111,6 @@ static bool rebuilds(const struct memory_maker *m, const struct body_memory *bod
            stage[producer] == stage[hp_pass_at(body->passes, b->end)->op];
 }
 
-static void add_to(struct instant *at, const struct instant *bytes)
-{
-    at->kept += bytes->kept;
-    at->rebuilt += bytes->rebuilt;
-    at->saved += bytes->saved;
-    at->temporary += bytes->temporary;
-    at->losses += bytes->losses;
-}
-
 /* Does the runtime of stages have a buffer for each micro-batch that a stage receives, from
  * step to step? PyTorch's has. */
 static bool has_receive_buffers(const struct memory_maker *m)
@@ -128,55 +119,56 @@ static bool has_receive_buffers(const struct memory_maker *m)
            m->program->schedule->n_stages > 1 && !m->program->iteration->delayed;
 }
 
-/* What begins with a pass, or after the last of its action; and ends with one, or with the
- * slot at hand, or before or after that. */
+/* The term that a buffer of a pass belongs to. Errors that wait are not activations, nor is
+ * what belongs to the loss. */
+static double *counted_in(struct held_bytes *held, const struct buffer *buffer)
+{
+    if (buffer->loss)
+        return &held->losses;
+    return buffer->kept && !buffer->backward ? &held->activations : &held->buffers;
+}
+
+static struct held_bytes held_by(const struct memory_maker *m, const struct body_memory *body,
+                                 const struct buffer *buffer)
+{
+    double bytes = bytes_of(m, buffer);
+    struct held_bytes of = { 0 };
+    *counted_in(&of, buffer) = bytes;
+    of.rebuilt = rebuilds(m, body, buffer) ? of.activations : 0;
+    of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
+    return of;
+}
+
+/* A buffer begins with a pass, or after the last pass of its action. It ends with a pass, or
+ * before the first pass of an action, or with a slot after an action. A buffer of the runtime
+ * (has_receive_buffers()) does neither. */
 static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffer)
 {
     struct body_memory *body = &m->body[b];
     int device = buffer->device, first = hp_own_at(m, device, buffer->action),
         last = hp_own_at(m, device, buffer->last);
     int n = hp_list_actions(m->program->schedule, hp_slots_of(m->program->schedule, device));
-    double bytes = bytes_of(m, buffer);
-    /* errors that wait are not activations, nor is what belongs to the loss */
-    bool kept = buffer->kept && !buffer->backward && !buffer->loss;
-    struct instant of = { .kept = kept ? bytes : 0,
-                          .temporary = kept ? 0 : bytes,
-                          .losses = buffer->loss ? bytes : 0 };
-    of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
-    of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
-    bool lasting = buffer->received && has_receive_buffers(m);
-    if (lasting) {
-        of.kept = of.rebuilt = of.temporary = 0;
-        m->received[device] += bytes * hp_body_times(m->program->iteration, b);
+    struct held_bytes of = held_by(m, body, buffer);
+    if (buffer->received && has_receive_buffers(m)) {
+        m->received[device] += hp_held_sum(&of) * hp_body_times(m->program->iteration, b);
+        of = (struct held_bytes){ .saved = of.saved };
     }
-    if (buffer->begin < 0) {
-        add_to(&body->late[hp_memory_at(m->model, device, first)], &of);
-    } else {
-        struct pass_memory *begin = &body->pass[buffer->begin];
-        begin->kept += of.kept;
-        begin->rebuilt += of.rebuilt;
-        begin->saved += of.saved;
-        begin->temporary += of.temporary;
-        begin->losses += of.losses;
-    }
+    hp_add_held(buffer->begin < 0 ? &body->late[hp_memory_at(m->model, device, first)]
+                                  : &body->pass[buffer->begin].begin,
+                &of, 1);
     if (buffer->kept)
-        add_to(&body->lasts[device][first * (n + 1) + last], &of);
+        hp_add_held(&body->lasts[device][first * (n + 1) + last], &of, 1);
     if (buffer->over)
-        body->over[hp_memory_at(m->model, device, last)].temporary += lasting ? 0 : bytes;
+        body->over[hp_memory_at(m->model, device, last)] += hp_held_sum(&of);
     else if (buffer->waits)
-        add_to(&body->waits[hp_memory_at(m->model, device, last)], &of);
-    else if (buffer->end >= 0) {
-        struct pass_memory *end = &body->pass[buffer->end];
-        end->end_kept += of.kept;
-        end->end_rebuilt += of.rebuilt;
-        end->end_saved += of.saved;
-        end->end_temporary += of.temporary;
-        end->end_losses += of.losses;
-    }
+        hp_add_held(&body->waits[hp_memory_at(m->model, device, last)], &of, 1);
+    else if (buffer->end >= 0)
+        hp_add_held(&body->pass[buffer->end].end, &of, 1);
 }
 
-/* Elements of gradients of parameters that a pass is the first of its device to write; `seen`:
- * by tensor, the last device of which that is known, and 1. */
+/* Elements of gradients of parameters that no earlier pass of the device writes.
+ * `seen[tensor]`: 1 + the last device for which a pass that writes the tensor's gradient was
+ * found. */
 static double first_gradients(const struct memory_maker *m, const struct body_passes *p,
                               int number, int *seen)
 {

@@ -95,8 +95,8 @@ struct unit_run {
 
 static void hold(struct body_memory *body, int first, int last, double bytes)
 {
-    body->pass[first].temporary += bytes;
-    body->pass[last].end_temporary += bytes;
+    body->pass[first].begin.buffers += bytes;
+    body->pass[last].end.buffers += bytes;
 }
 
 /* Gradients wait, in the plan's precision, for the other ones of their unit. Those that last
@@ -178,9 +178,9 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
     for (int r = n_runs - 1; r >= 0; r--) {
         double bytes = r > 0 ? u->copied[device * u->n + run[r].unit] : left;
         if (backward)
-            body->pass[run[r].last].end_parameters += bytes;
+            body->pass[run[r].last].end.parameters += bytes;
         else
-            body->pass[run[r].first].parameters += bytes;
+            body->pass[run[r].first].begin.parameters += bytes;
         left -= bytes;
     }
 }

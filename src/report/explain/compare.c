@@ -11,53 +11,58 @@
 #include "report/put.h"
 #include "report/svg/svg.h"
 
-/* The figures, in their order in text. */
-enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
+/* A figure that is known or NAN; is no ranked row better? */
+struct figure {
+    double value;
+    bool best;
+};
 
-/* A row, with its marks and notes for text. Figures that are not known are NAN. */
+/* A row, with its marks and notes for text. Numbers that are not known are NAN. */
 struct compared_row {
     const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL for a
                                  * planner */
-    struct hypar_sim_summary step;
-    double figure[N_FIGURES], gap, processor_s, evaluated;
+    struct figure step_s, over_dp, sent, peak, energy, search_s;
+    struct hypar_energy joules;
+    double gap, samples_per_s, mfu, link_bytes, processor_s, evaluated;
     double fits, delayed, batches; /* for CSV */
     const char *why_not, *note;
-    bool fit, best[N_FIGURES];
+    bool fit;
 };
 
-/* The columns of text. */
-enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
+/* Columns of one form or of some rows. */
+enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8, PAGE = 16 };
 
 enum { REFUSAL_INDENT = 4 }; /* of a refusal's second line */
 
 #define ROW(member) AT(struct compared_row, member)
 /* A figure, marked if it is the best. */
-#define FIGURE(f) ROW(figure[f]), .star = offsetof(struct compared_row, best[f]), .at = (f) + 1
+#define FIGURE(f) ROW(f.value), .star = offsetof(struct compared_row, f.best)
 
+/* Text, CSV, JSON and the page have the columns in this order. */
 static const struct column row_columns[] = {
     { "planner", "planner", AS_WORD, ROW(planner), NOT_JSON, .when = PLANNERS },
     { "plan", NULL, AS_TEXT, ROW(planner), .when = PLANS },
-    { NULL, "plan", AS_TEXT, ROW(plan), NOT_JSON },
-    { NULL, "plan", AS_WORD, ROW(planner), NOT_JSON },
-    { "step", "step_s", AS_SECONDS, FIGURE(STEP) },
-    { NULL, "gap", AS_NUMBER, ROW(gap) },
-    { "over dp", "speedup_over_dp", AS_TIMES, FIGURE(SPEEDUP) },
-    { NULL, "samples_per_s", AS_METRIC, ROW(step.samples_per_s) },
-    { NULL, "mfu", AS_PERCENT, ROW(step.mfu) },
-    { "sent", "comm_bytes", AS_BYTES, FIGURE(SENT) },
-    { NULL, "link_bytes", AS_BYTES, ROW(step.link_bytes) },
-    { "energy", "energy_j", AS_JOULES, FIGURE(ENERGY) },
-    { NULL, "energy", AS_RECORD, ROW(step.energy), INSIDE, .of = hp_energy_columns },
-    { "memory", "peak_memory_bytes", AS_BYTES, FIGURE(PEAK) },
-    { "search", "search_s", AS_SECONDS, FIGURE(SEARCH), .flags = NOT_JSON, .when = SEARCHES },
+    { NULL, "plan", AS_TEXT, ROW(plan), NOT_JSON, .when = PLANS },
+    { NULL, "plan", AS_WORD, ROW(planner), NOT_JSON, .when = PLANS },
+    { "step", "step_s", AS_SECONDS, FIGURE(step_s) },
+    { "over dp", "speedup_over_dp", AS_TIMES, FIGURE(over_dp) },
+    { "sent", "comm_bytes", AS_BYTES, FIGURE(sent) },
+    { "memory", "peak_memory_bytes", AS_BYTES, FIGURE(peak) },
+    { "energy", "energy_j", AS_JOULES, FIGURE(energy) },
+    { NULL, "energy", AS_RECORD, ROW(joules), INSIDE | NOT_CSV, .of = hp_energy_columns },
+    { "search", "search_s", AS_SECONDS, FIGURE(search_s), .flags = NOT_JSON, .when = SEARCHES },
     { NULL, "fits", AS_NUMBER, ROW(fits), NOT_JSON },
-    { NULL, "fits", AS_BOOL, ROW(fit) },
+    { NULL, "fits", AS_BOOL, ROW(fit), NOT_CSV },
     { NULL, "why_not", AS_TEXT, ROW(why_not), NOT_JSON },
+    { NULL, "delayed_updates", AS_NUMBER, ROW(delayed), NOT_JSON },
     { NULL, "processor_s", AS_SECONDS, ROW(processor_s), NOT_JSON },
     { NULL, "evaluated", AS_NUMBER, ROW(evaluated), NOT_JSON },
-    { NULL, "delayed_updates", AS_NUMBER, ROW(delayed), NOT_JSON },
+    { NULL, "samples_per_s", AS_METRIC, ROW(samples_per_s) },
+    { "of peak", "mfu", AS_PERCENT, ROW(mfu), .when = PAGE },
+    { NULL, "link_bytes", AS_BYTES, ROW(link_bytes) },
+    { NULL, "gap", AS_NUMBER, ROW(gap) },
     { NULL, "batch_per_replica", AS_NUMBER, ROW(batches), NOT_JSON },
-    { "", NULL, AS_TEXT, ROW(note), WRAPS, .when = NOTES, .at = N_FIGURES + 1 },
+    { "", NULL, AS_TEXT, ROW(note), WRAPS, .when = NOTES },
     { 0 },
 };
 
@@ -80,10 +85,20 @@ static struct compared_row row_of(const struct hypar_comparison *c,
 {
     const struct hypar_sim_summary *s = &from->step;
     bool known = !from->why, searched = known && !from->plan;
-    struct compared_row row = {
+    double over_dp = s->step_s > 0 ? c->dp_step_s / s->step_s : 0;
+    return (struct compared_row){
         .planner = name(from),
         .plan = from->plan,
-        .step = *s,
+        .step_s.value = known ? s->step_s : NAN,
+        .over_dp.value = known && c->dp_step_s > 0 ? over_dp : NAN,
+        .sent.value = known ? s->comm_bytes : NAN,
+        .peak.value = known ? s->peak_memory_bytes : NAN,
+        .energy.value = known ? hypar_energy_total_j(&s->energy) : NAN,
+        .joules = s->energy,
+        .search_s.value = searched ? from->search_s : NAN,
+        .samples_per_s = known ? s->samples_per_s : NAN,
+        .mfu = known ? s->mfu : NAN,
+        .link_bytes = known ? s->link_bytes : NAN,
         .gap = is_bounded(c, from) ? s->step_s / from->bound.step_s - 1 : NAN,
         .processor_s = searched ? from->processor_s : NAN,
         .evaluated = searched && from->evaluated >= 0 ? (double)from->evaluated : NAN,
@@ -93,19 +108,6 @@ static struct compared_row row_of(const struct hypar_comparison *c,
         .why_not = from->why,
         .fit = from->fits,
     };
-    const double figure[N_FIGURES] = {
-        [STEP] = s->step_s,
-        [SPEEDUP] = c->dp_step_s > 0 ? s->step_s > 0 ? c->dp_step_s / s->step_s : 0 : NAN,
-        [SENT] = s->comm_bytes,
-        [PEAK] = s->peak_memory_bytes,
-        [ENERGY] = hypar_energy_total_j(&s->energy),
-        [SEARCH] = searched ? from->search_s : NAN,
-    };
-    for (int f = 0; f < N_FIGURES; f++)
-        row.figure[f] = known ? figure[f] : NAN;
-    if (!known)
-        row.step.samples_per_s = row.step.mfu = row.step.link_bytes = NAN;
-    return row;
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -140,18 +142,23 @@ static bool is_ranked(const struct hypar_compared *row)
     return !row->why && !*hp_not_ranked(row);
 }
 
-/* Is no ranked plan better in this figure? For speedups, larger is better. */
-static bool is_best(const struct hypar_comparison *c, const struct compared_row *row, int own,
-                    enum figure figure)
+static double value_in(const struct compared_row *row, const struct column *column)
 {
-    double sign = figure == SPEEDUP ? -1 : 1;
-    if (!is_ranked(&c->row[own]) || isnan(row[own].figure[figure]))
-        return false;
+    return *(const double *)(const void *)((const char *)row + column->offset);
+}
+
+/* Mark the best figure of a column among the ranked rows. The smallest is the best, of ratios
+ * (over dp) the largest. */
+static void mark_best(const struct hypar_comparison *c, struct compared_row *row,
+                      const struct column *column)
+{
+    double sign = column->form == AS_TIMES ? -1 : 1, best = INFINITY;
     for (int i = 0; i < c->n; i++)
-        if (is_ranked(&c->row[i]) &&
-            sign * row[i].figure[figure] < sign * row[own].figure[figure])
-            return false;
-    return true;
+        if (is_ranked(&c->row[i]))
+            best = fmin(best, sign * value_in(&row[i], column));
+    for (int i = 0; i < c->n; i++)
+        *(bool *)(void *)((char *)&row[i] + column->star) =
+            is_ranked(&c->row[i]) && sign * value_in(&row[i], column) == best;
 }
 
 /* Why a row differs from the others: it has no plan, its plan does not fit or trains
@@ -312,11 +319,11 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
         table.shows |= (c->row[i].plan ? 0 : SEARCHES) | (*row[i].note ? NOTES : 0);
     }
     hp_table_begin(&table, NULL);
-    for (int i = 0; i < c->n; i++) {
-        for (int f = 0; f < N_FIGURES; f++)
-            row[i].best[f] = is_best(c, row, i, (enum figure)f);
+    for (const struct column *column = row_columns; column->form; column++)
+        if (column->star)
+            mark_best(c, row, column);
+    for (int i = 0; i < c->n; i++)
         hp_table_row(&table, &row[i]);
-    }
     hp_table_end(&table);
     const char *ranked = ranked_text(&arena, c);
     hp_mark_note(table.starred, to,
@@ -344,6 +351,11 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
         ONLY_IF(from->updates == HYPAR_UPDATES_BATCHES, FLAG("batch_per_replica", true)));
     hp_put_profile(w, &from->step);
     hp_json_end_object(w);
+}
+
+void hp_put_comparison_columns(struct json_writer *w, const char *key)
+{
+    hp_put_columns(w, key, row_columns, PAGE);
 }
 
 void hp_put_comparison(struct json_writer *w, const char *key, const struct hypar_comparison *c)
@@ -401,20 +413,17 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
 
 static void comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
-    struct arena arena = { 0 };
-    struct table_writer table = { .column = row_columns, .to = to };
-    table.csv = hp_arena_printf(&arena,
-                                "%s step_s speedup_over_dp comm_bytes peak_memory_bytes "
-                                "energy_j search_s fits why_not delayed_updates processor_s "
-                                "evaluated samples_per_s mfu link_bytes gap batch_per_replica",
-                                c->row[0].plan ? "plan" : "planner");
+    struct table_writer table = { .column = row_columns,
+                                  .to = to,
+                                  .csv = ALL_KEYS,
+                                  .shows =
+                                      SEARCHES | PAGE | (c->row[0].plan ? PLANS : PLANNERS) };
     hp_table_begin(&table, NULL);
     for (int i = 0; i < c->n; i++) {
         struct compared_row row = row_of(c, &c->row[i]);
         hp_table_row(&table, &row);
     }
     hp_table_end(&table);
-    hp_arena_free(&arena);
 }
 
 void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,

@@ -55,6 +55,8 @@ void hp_put_terms(struct json_writer *w, const struct hypar_partition_view *view
 const char *hp_not_ranked(const struct hypar_compared *row);
 
 /* Write all rows as an array. */
+/* The columns that the page shows of each row's `predicted`. */
+void hp_put_comparison_columns(struct json_writer *w, const char *key);
 void hp_put_comparison(struct json_writer *w, const char *key,
                        const struct hypar_comparison *comparison);
 

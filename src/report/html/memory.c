@@ -83,12 +83,19 @@ static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *
     return curve;
 }
 
+/* The colours of the terms (page.css), in the order of their rows. */
+static const char *const colours[] = { "forward",   "backward", "update",    "gradient",
+                                       "comm",      "sample",   "attribute", "parameter",
+                                       "reduction", "stage",    "copy",      "other" };
+
 static void put_items(struct json_writer *w, const struct hypar_memory *m)
 {
     hp_json_begin_array(w, "items", true);
     for (const struct memory_term *t = hp_memory_terms; t->words; t++)
         if (hp_memory_term(m, t) > 0)
-            PUT_OBJECT(w, NULL, true, TEXT("name", t->words), TEXT("colour", t->colour),
+            PUT_OBJECT(w, NULL, true, TEXT("name", t->words),
+                       TEXT("colour", colours[(size_t)(t - hp_memory_terms) %
+                                              (sizeof colours / sizeof *colours)]),
                        NUMBER("bytes", hp_memory_term(m, t)));
     hp_json_end_array(w);
 }

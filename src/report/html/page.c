@@ -81,8 +81,10 @@ static void put_data(struct json_writer *w, const struct hypar_page *page, struc
     hp_put_page_timeline(w, sim, page->measured);
     hp_put_page_memory(w, sim);
     hp_put_page_traffic(w, sim);
-    if (page->comparison)
+    if (page->comparison) {
+        hp_put_comparison_columns(w, "comparison_columns");
         hp_put_comparison(w, "comparison", page->comparison);
+    }
     if (page->measured)
         put_measured(w, page->measured, sim, truth);
     hp_json_end_object(w);

@@ -37,15 +37,16 @@ function notRanked(predicted) {
   return !predicted.fits ? "does not fit" : predicted.delayed_updates ? "updates are delayed" : predicted.batch_per_replica ? "a batch for each replica" : "";
 }
 
+/* Forms of columns (hp_put_columns()). */
+const forms = { seconds, bytes, percent, joules: value => quantity(value, "J"), times: value => value ? value.toFixed(2) + " x" : "-" };
+
 /* Rows of planners and plans; those that have no plan say why. */
 function showPlanners() {
   const rows = data.comparison, ranked = rows.filter(row => row.predicted && !notRanked(row.predicted));
   const best = Math.min(...ranked.map(row => row.predicted.step_s)), of = tell => row => row.predicted ? tell(row.predicted) : "-";
   byId("planners-table").replaceChildren(makeTable([
-    { name: "", cell: row => row.planner || "this plan" }, { name: "step", number: true, cell: of(p => seconds(p.step_s)) },
-    { name: "over dp", number: true, cell: of(p => p.speedup_over_dp ? p.speedup_over_dp.toFixed(2) + " x" : "-") },
-    { name: "sent", number: true, cell: of(p => bytes(p.comm_bytes)) }, { name: "memory", number: true, cell: of(p => bytes(p.peak_memory_bytes)) },
-    { name: "energy", number: true, cell: of(p => quantity(p.energy_j, "J")) }, { name: "of the peak", number: true, cell: of(p => percent(p.mfu)) },
+    { name: "", cell: row => row.planner || "this plan" },
+    ...data.comparison_columns.map(c => ({ name: c.name, number: true, cell: of(p => p[c.key] === null ? "-" : forms[c.form](p[c.key])) })),
     { name: "search", number: true, cell: row => row.search ? seconds(row.search.seconds) : "-" },
     { name: "", cell: row => row.error || notRanked(row.predicted) },
   ], rows, row => row.plan ? "now" : row.predicted && row.predicted.step_s === best ? "best" : null));

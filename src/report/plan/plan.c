@@ -61,12 +61,13 @@ enum { STAGED = 1 };
 #define ROW(member) AT(struct op_row, member)
 
 static const struct column op_columns[] = {
-    { "stage", "stage", AS_INT, ROW(stage), IF_KNOWN | BLANK, .when = STAGED },
+    { "stage", NULL, AS_INT, ROW(stage), IF_KNOWN | BLANK, .when = STAGED },
     { "operators", NULL, AS_TEXT, ROW(label) },
     { NULL, "operator", AS_TEXT, ROW(name) },
     { "", NULL, AS_TEXT, ROW(n_ops) },
     { "kind", NULL, AS_TEXT, ROW(text_kind) },
     { NULL, "kind", AS_WORD, ROW(kind) },
+    { NULL, "stage", AS_INT, ROW(stage), IF_KNOWN },
     { "split", NULL, AS_TEXT, ROW(text_split) },
     { NULL, "split", AS_WORD, ROW(split) },
     { NULL, "parts", AS_INT, ROW(parts) },
@@ -175,11 +176,7 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
 
 static void plan_csv(FILE *to, const struct hypar_plan *plan)
 {
-    struct table_writer table = {
-        .column = op_columns,
-        .to = to,
-        .csv = "operator kind stage split parts devices recomputed sharded"
-    };
+    struct table_writer table = { .column = op_columns, .to = to, .csv = ALL_KEYS };
     hp_table_begin(&table, NULL);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         struct arena arena = { 0 };

@@ -12,13 +12,13 @@ enum { MOST_ROWS = 16 };
 
 #define ALWAYS  0
 #define NONZERO (LEFT_OUT | IF_POSITIVE)
-#define ITEM(member, words, level, told, colour, bytes) \
-    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY | told },
+#define ITEM(member, level, shown, words, meaning) \
+    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY | shown },
 
 /* The terms of the peak, then other figures of a device's memory. */
 /* clang-format off */
 const struct column hp_memory_columns[] = {
-    HP_MEMORY_TERMS(ITEM)
+    HYPAR_MEMORY_TERMS(ITEM)
     { NULL, "allocated_bytes", AS_BYTES, AT(struct hypar_memory, allocated), NONZERO },
     { NULL, "reserved_bytes", AS_BYTES, AT(struct hypar_memory, reserved), NONZERO },
     { NULL, "recompute_saves_bytes", AS_BYTES, AT(struct hypar_memory, recompute_saves) },

@@ -34,14 +34,25 @@ static bool is_index(const struct executor *x, struct place place)
     return x->graph->tensors[place.tensor].index && !place.grad;
 }
 
-/* A dense copy of a view. */
+/* A dense copy of a view in the process's own memory. */
 static void *dense_copy(const struct executor *x, struct place place, const struct view *view)
 {
     int64_t n = hp_box_elements(&view->box);
     struct view dense = hp_dense_view(hp_array_new((size_t)n * sizeof(double)), &view->box);
-    hp_view_copy(&dense, view, &view->box,
-                 is_index(x, place) ? sizeof(int32_t) : hp_real_bytes(x->settings.real));
+    hp_backend_get(x->backend, &dense, view,
+                   is_index(x, place) ? sizeof(int32_t) : hp_real_bytes(x->settings.real));
     return dense.data;
+}
+
+struct view hp_readable(const struct executor *x, struct place place, const struct view *view)
+{
+    return x->backend->visible ? *view : hp_dense_view(dense_copy(x, place, view), &view->box);
+}
+
+void hp_release_readable(const struct executor *x, const struct view *readable)
+{
+    if (!x->backend->visible)
+        hp_array_free(readable->data);
 }
 
 enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
@@ -73,7 +84,7 @@ void hp_make_neutral(const struct executor *x, struct place place, const struct 
     for (int64_t i = 0; i < n; i++)
         if (!isnan(hp_get(all, i, x->settings.real)))
             hp_put(neutral, i, hp_get(all, i, x->settings.real), x->settings.real);
-    hp_view_copy(view, &dense, &view->box, hp_real_bytes(x->settings.real));
+    hp_backend_put(x->backend, view, &dense, hp_real_bytes(x->settings.real));
     hp_array_free(all);
     hp_array_free(neutral);
 }

@@ -52,13 +52,15 @@ static enum hypar_status check_read(const struct pass_run *r, int task,
 {
     struct executor *x = r->x;
     struct place place = o->place;
-    struct reading reading = { x->rank->device, r->m->micro, place, view };
     TRY(hp_check_known(x, r->m, task, place, view));
     if (!x->settings.observe)
         return HYPAR_OK;
     char text[128];
-    return hp_in(&x->error, x->settings.observe(x->settings.who, &reading, &x->error), "%s",
-                 hp_task_where(x, r->m, task, text, sizeof text));
+    struct view readable = hp_readable(x, place, view);
+    struct reading reading = { x->rank->device, r->m->micro, place, &readable };
+    enum hypar_status status = x->settings.observe(x->settings.who, &reading, &x->error);
+    hp_release_readable(x, &readable);
+    return hp_in(&x->error, status, "%s", hp_task_where(x, r->m, task, text, sizeof text));
 }
 
 /* Writing ---------------------------------------------------------------------------- */
@@ -86,7 +88,7 @@ static void place_written(struct pass_run *r, const struct rank_operand *o, stru
     bool fresh = o->apart || (!latest && is_fresh(r, o));
     if (o->apart) {
         size_t bytes = (size_t)(hp_box_elements(&view->box) + 1) * sizeof(double);
-        r->apart[r->n_apart] = hp_dense_view(hp_array_new(bytes), &view->box);
+        r->apart[r->n_apart] = hp_dense_view(hp_new_array(r->x, bytes), &view->box);
         r->operand[r->n_apart] = (int)(o - r->pass->operand);
         *view = r->apart[r->n_apart++];
     } else if (latest) {
@@ -113,9 +115,10 @@ static void take_over(struct pass_run *r)
             struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
             if (x->settings.order == ORDER_LATEST)
                 hp_make_neutral(x, place, &piece, combine_of(r, o));
-            hp_view_combine(&piece, &r->apart[i], combine_of(r, o), x->settings.real);
+            x->backend->combine(x->backend, &piece, &r->apart[i], combine_of(r, o),
+                                x->settings.real);
         }
-        hp_array_free(r->apart[i].data);
+        x->backend->array_free(x->backend, r->apart[i].data);
     }
 }
 
@@ -124,8 +127,8 @@ static void take_over(struct pass_run *r)
 static void *workspace(struct executor *x, size_t bytes)
 {
     if (bytes > x->workspace_bytes) {
-        hp_array_free(x->workspace);
-        x->workspace = hp_array_new(bytes);
+        x->backend->array_free(x->backend, x->workspace);
+        x->workspace = hp_new_array(x, bytes);
         x->workspace_bytes = bytes;
         x->counts.workspace_bytes = (double)bytes;
     }
@@ -187,7 +190,7 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
     const struct nest *nest = x->graph->ops[first->op].nest;
     if (x->settings.check || pass->op != first->op || pass->part != first->part ||
         pass->again != first->again ||
-        !(hp_kernel_joint(x->settings.kernels, nest, first->pass) >> pass->pass & 1))
+        !(x->backend->joint(x->backend, nest, first->pass) >> pass->pass & 1))
         return false;
     for (int i = 0; i < pass->n_operands; i++)
         if (pass->operand[i].apart)
@@ -231,7 +234,7 @@ static void move_running(const struct pass_run *r, const struct rank_pass *pass)
                                     (size_t)v->at.offset * hp_real_bytes(r->call.real),
                             .box = v->box };
     memcpy(running.stride, v->at.stride, sizeof running.stride);
-    hp_move_running(&r->call, pass->running_operand, &running);
+    r->x->backend->move_running(r->x->backend, &r->call, pass->running_operand, &running);
 }
 
 /* Add pieces of divided gradients when the last pass has written its part. */
@@ -256,9 +259,24 @@ static enum hypar_status copy_kept(struct pass_run *r, int task, const struct ra
         struct view to = view_of(r, &pass->operand[i + 1]);
         if (x->settings.check && from.data)
             TRY(check_read(r, task, &pass->operand[i], &from));
-        hp_view_copy(&to, &from, &from.box, hp_real_bytes(x->settings.real));
+        x->backend->copy(x->backend, &to, &from, hp_real_bytes(x->settings.real));
     }
     return x->status;
+}
+
+/* Show the operands of the loss to the executor's owner. */
+static void show_scores(const struct pass_run *r)
+{
+    const struct executor *x = r->x;
+    const struct op *op = &x->graph->ops[r->pass->op];
+    struct kernel_call call = r->call;
+    for (int o = 0; o < call.nest->n_operands; o++)
+        if (call.value[o].data)
+            call.value[o] =
+                hp_readable(x, (struct place){ .tensor = op->tensor[o] }, &r->call.value[o]);
+    x->settings.scored(x->settings.who, r->m->micro, &call);
+    for (int o = 0; o < call.nest->n_operands; o++)
+        hp_release_readable(x, &call.value[o]);
 }
 
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
@@ -276,14 +294,16 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
         return x->status;
     for (int i = 0; i < n; i++)
         TRY(add_pass(r, task, pass[i]));
-    r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
-    hp_kernel(x->settings.kernels, &r->call);
+    r->call.workspace = workspace(x, x->backend->workspace(x->backend, &r->call));
+    if (x->status != HYPAR_OK) /* of filling the inputs that the passes asked for, too */
+        return x->status;
+    x->backend->compute(x->backend, &r->call);
     for (int i = 0; i < n; i++)
         move_running(r, pass[i]);
     if (loss && x->settings.scored)
-        x->settings.scored(x->settings.who, r->m->micro, &r->call);
+        show_scores(r);
     take_over(r);
     for (int i = 0; i < n; i++)
         add_pieces(x, m, task, pass[i]);
-    return x->status; /* of filling the inputs that it asked for */
+    return x->status;
 }

@@ -82,10 +82,10 @@ enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_err
 
 /* Results ---------------------------------------------------------------------------- */
 
-/* The array of a divided parameter's piece, or of its state; NULL if the parameter is not
- * divided. `box` is one of the boxes of the piece. */
-static const char *state_of_piece(const struct executor *x, int tensor, int state,
-                                  const struct box *box)
+/* Where the box is in the array of a divided parameter's piece, or of its state; NULL if the
+ * parameter is not divided. `box` is one of the boxes of the piece. */
+static char *state_of_piece(const struct executor *x, int tensor, int state,
+                            const struct box *box)
 {
     const struct rank_part *tail = &x->rank->tail;
     for (int i = 0; i < tail->n_updates; i++) {
@@ -98,8 +98,8 @@ static const char *state_of_piece(const struct executor *x, int tensor, int stat
             at = at * (all->hi - all->lo) + box->dim[d].lo - all->lo;
         }
         if (at >= u->elements.lo && at < u->elements.hi)
-            return (const char *)(state < 0 ? x->versions[u->param.buffer].data[0]
-                                            : x->state[u->param.buffer].array[state]) +
+            return (char *)(state < 0 ? x->versions[u->param.buffer].data[0]
+                                      : x->state[u->param.buffer].array[state]) +
                    (size_t)(u->state + at - u->elements.lo) * hp_real_bytes(x->settings.real);
     }
     return NULL;
@@ -111,9 +111,12 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
     bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
     bool flat =
         state >= 0 || hp_is_divided(&x->rank->buffers.held, (struct place){ .tensor = tensor });
-    const char *piece = running || !flat ? NULL : state_of_piece(x, tensor, state, box);
+    char *piece = running || !flat ? NULL : state_of_piece(x, tensor, state, box);
+    size_t size = hp_real_bytes(x->settings.real);
+    struct view to = hp_dense_view(dense, box);
     if (piece) {
-        memcpy(dense, piece, (size_t)hp_box_elements(box) * hp_real_bytes(x->settings.real));
+        struct view from = hp_dense_view(piece, box);
+        hp_backend_get(x->backend, &to, &from, size);
         return;
     }
     struct held_view v =
@@ -122,11 +125,9 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
     char *data = running     ? x->lasting[v.buffer]
                  : state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
                              : x->state[v.buffer].array[state];
-    size_t size = hp_real_bytes(x->settings.real);
     struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
-    struct view to = hp_dense_view(dense, box);
     memcpy(from.stride, v.at.stride, sizeof from.stride);
-    hp_view_copy(&to, &from, box, size);
+    hp_backend_get(x->backend, &to, &from, size);
 }
 
 const struct rank *hp_executor_rank(const struct executor *x)
@@ -157,8 +158,10 @@ static void make(struct executor *x)
     x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);
     x->tail.progress = NEW(&x->arena, unsigned char, x->rank->tail.n_tasks + 1);
     hp_make_records(x);
-    hp_put(x->one, 0, 1, x->settings.real);
     hp_make_lasting(x);
+    x->one = hp_new_array(x, sizeof(double));
+    if (x->status == HYPAR_OK)
+        hp_backend_set_number(x->backend, x->one, 1, x->settings.real);
 }
 
 enum hypar_status hp_executor_new(struct executor **out, const struct hypar_program *program,
@@ -172,6 +175,7 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->program = program;
     x->graph = program->plan->graph;
     x->settings = *settings;
+    x->backend = settings->backend;
     x->transport = *transport;
     x->counted = INT64_MAX;
     struct rank_options how = { .in_order = hp_in_order(x) };
@@ -204,8 +208,9 @@ void hp_executor_free(struct executor *x)
     if (!x)
         return;
     hp_drop_comms(x);
-    hp_array_free(x->memory);
-    hp_array_free(x->workspace);
+    x->backend->array_free(x->backend, x->memory);
+    x->backend->array_free(x->backend, x->workspace);
+    x->backend->array_free(x->backend, x->one);
     hp_rank_free(x->rank);
     struct arena arena = x->arena; /* it lives there */
     hp_arena_free(&arena);

@@ -11,6 +11,7 @@
 #ifndef RUN_EXEC_EXECUTOR_H
 #define RUN_EXEC_EXECUTOR_H
 
+#include "run/backend/backend.h"
 #include "run/data.h"
 #include "run/exec/rank.h"
 #include "run/exec/transport.h"
@@ -54,7 +55,7 @@ struct timed_work {
 };
 
 struct executor_settings {
-    const struct kernels *kernels;
+    const struct backend *backend; /* outlives the executor */
     enum real real;
     struct optimizer optimizer;
     struct rate_schedule rate;
@@ -172,7 +173,8 @@ bool hp_executor_loss(const struct executor *x, int period, double *loss);
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense);
 
-/* Lasting arrays: buffers 0 .. n - 1, of parameters (the newest version) and of gradients. */
+/* The addresses of lasting arrays of the back end: buffers 0 .. n - 1, of parameters (the
+ * newest version) and of gradients. */
 const struct rank *hp_executor_rank(const struct executor *x);
 void *hp_executor_lasting(const struct executor *x, int buffer);
 

@@ -55,7 +55,6 @@ void hp_end_all(struct executor *x)
 {
     for (int m = 0; m < x->program->iteration->n_micro; m++)
         hp_end_micro(x, x->micro[m]);
-    if (hp_loss_data(x))
-        x->loss[0] = hp_get(hp_loss_data(x), 0, x->settings.real);
+    x->loss[0] = hp_loss_value(x);
     x->over = true;
 }

@@ -12,7 +12,8 @@ static size_t piece_bytes(const struct executor *x, const struct piece *p)
 static void copy_piece(struct executor *x, const struct piece *p, char *data, char *apart,
                        bool gather)
 {
-    hp_piece_copy(p, hp_buffer_element_bytes(x, p->view.buffer), data, apart, gather);
+    hp_piece_copy(x->backend, p, hp_buffer_element_bytes(x, p->view.buffer), data, apart,
+                  gather);
 }
 
 /* Checking --------------------------------------------------------------------------- */
@@ -24,10 +25,12 @@ static void check_place(struct executor *x, const struct micro_state *m, int tas
     if (!x->settings.check || x->status != HYPAR_OK)
         return;
     struct box box = { .n_dims = 1, .dim = { { 0, p->hi - p->lo } } };
-    struct view view = hp_dense_view(hp_array_new(piece_bytes(x, p)), &box);
+    struct view view = hp_dense_view(hp_new_array(x, piece_bytes(x, p)), &box);
+    if (!view.data)
+        return;
     copy_piece(x, p, data, view.data, true);
     x->status = hp_check_known(x, m, task, place, &view);
-    hp_array_free(view.data);
+    x->backend->array_free(x->backend, view.data);
 }
 
 static void check_piece(struct executor *x, const struct comm_run *run, const struct piece *p,
@@ -42,11 +45,13 @@ void hp_add_piece(struct executor *x, struct micro_state *m, int task,
     struct place place = { .tensor = add->tensor, .grad = true };
     char *from = hp_buffer_data(x, m, add->from.view.buffer);
     check_place(x, m, task, place, &add->from, from);
-    char *apart = hp_array_new(piece_bytes(x, &add->from));
+    char *apart = hp_new_array(x, piece_bytes(x, &add->from));
+    if (!apart)
+        return;
     copy_piece(x, &add->from, from, apart, true);
-    hp_piece_combine(&add->to, COMBINE_SUM, x->settings.real,
+    hp_piece_combine(x->backend, &add->to, COMBINE_SUM, x->settings.real,
                      hp_buffer_data(x, m, add->to.view.buffer), apart);
-    hp_array_free(apart);
+    x->backend->array_free(x->backend, apart);
 }
 
 /* Messages --------------------------------------------------------------------------- */
@@ -78,9 +83,9 @@ static struct piece chunk_of(const struct executor *x, const struct piece *p, in
     return chunk;
 }
 
-static bool is_staged(const struct rank_message *message)
+static bool is_staged(const struct executor *x, const struct rank_message *message)
 {
-    return !message->piece.dense || message->kind == MESSAGE_SUM;
+    return !x->backend->visible || !message->piece.dense || message->kind == MESSAGE_SUM;
 }
 
 static void post_chunk(struct executor *x, struct comm_run *run, int i, int c)
@@ -90,16 +95,18 @@ static void post_chunk(struct executor *x, struct comm_run *run, int i, int c)
     struct message_run *state = &run->message[i];
     size_t size = hp_buffer_element_bytes(x, p.view.buffer), bytes = piece_bytes(x, &p);
     char *data = hp_buffer_data(x, run->micro, p.view.buffer);
-    char *at = state->apart ? state->apart : data + hp_piece_offset(&p) * size;
+    char *at = state->staging ? state->staging : data + hp_piece_offset(&p) * size;
     int tag = message->tag + run->micro->micro % x->tag_turns * x->rank->n_tags;
-    int *request = &state->request[state->apart ? 0 : c];
+    int *request = &state->request[state->staging ? 0 : c];
     if (message->kind == MESSAGE_SEND) {
         check_piece(x, run, &p, data);
-        if (state->apart)
-            copy_piece(x, &p, data, state->apart, true);
+        if (state->staging)
+            copy_piece(x, &p, data, state->staging, true);
+        x->backend->finish(x->backend);
         x->counts.sent_bytes += (double)bytes;
         *request = x->transport.send(x->transport.who, at, bytes, message->peer, tag);
     } else {
+        x->backend->finish(x->backend);
         *request = x->transport.receive(x->transport.who, at, bytes, message->peer, tag);
     }
     x->counts.moves++;
@@ -134,7 +141,8 @@ static void *take_staging(struct executor *x, size_t bytes)
     void *area = x->staging[k];
     count_staging(x, (double)bytes);
     if (!area)
-        return hp_array_new((size_t)LEAST_STAGING << k);
+        return hp_given(x, x->backend->staging_new(x->backend, (size_t)LEAST_STAGING << k),
+                        bytes);
     memcpy(&x->staging[k], area, sizeof area);
     return area;
 }
@@ -143,6 +151,7 @@ static void give_staging(struct executor *x, void *area, size_t bytes)
 {
     int k = staging_class(bytes);
     count_staging(x, -(double)bytes);
+    x->backend->finish(x->backend);
     memcpy(area, &x->staging[k], sizeof area);
     x->staging[k] = area;
 }
@@ -153,9 +162,9 @@ static void post(struct executor *x, struct comm_run *run, int i)
     struct message_run *state = &run->message[i];
     int n = n_chunks(x, &message->piece);
     state->state = MESSAGE_POSTED;
-    if (is_staged(message)) {
-        state->apart = take_staging(x, staging_bytes(x, message));
-        n = 1;
+    if (is_staged(x, message)) {
+        state->staging = take_staging(x, staging_bytes(x, message));
+        n = state->staging ? 1 : 0;
     }
     for (int c = 0; c < n; c++)
         post_chunk(x, run, i, c);
@@ -166,10 +175,10 @@ static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
 {
     const struct rank_message *message = &run->comm->message[i];
     struct piece p = chunk_of(x, &message->piece, c);
-    char *apart = run->message[i].apart, *data = hp_buffer_data(x, run->micro, p.view.buffer);
+    char *apart = run->message[i].staging, *data = hp_buffer_data(x, run->micro, p.view.buffer);
     if (message->kind == MESSAGE_SUM) {
         check_piece(x, run, &p, data);
-        hp_piece_combine(&p, run->comm->combine, x->settings.real, data, apart);
+        hp_piece_combine(x->backend, &p, run->comm->combine, x->settings.real, data, apart);
     } else if (message->kind == MESSAGE_RECEIVE) {
         copy_piece(x, &p, data, apart, false);
     }
@@ -192,10 +201,10 @@ static void finish(struct executor *x, struct comm_run *run, int i)
         add_own(x, run);
         run->micro->progress[run->comm->at] = TASK_DONE;
     }
-    if (!state->apart)
+    if (!state->staging)
         return;
-    give_staging(x, state->apart, staging_bytes(x, &run->comm->message[i]));
-    state->apart = NULL;
+    give_staging(x, state->staging, staging_bytes(x, &run->comm->message[i]));
+    state->staging = NULL;
 }
 
 /* Finish the chunks that are done, and post the next ones. */
@@ -203,14 +212,14 @@ static void go_on_with(struct executor *x, struct comm_run *run, int i)
 {
     struct message_run *state = &run->message[i];
     int n = n_chunks(x, &run->comm->message[i].piece);
-    while (
-        state->n_done < n && x->status == HYPAR_OK &&
-        x->transport.done(x->transport.who, state->request[state->apart ? 0 : state->n_done])) {
+    while (state->n_done < n && x->status == HYPAR_OK &&
+           x->transport.done(x->transport.who,
+                             state->request[state->staging ? 0 : state->n_done])) {
         x->counts.moves++;
-        if (state->apart)
+        if (state->staging)
             take_chunk(x, run, i, state->n_done);
         state->n_done++;
-        if (state->apart && state->n_done < n)
+        if (state->staging && state->n_done < n)
             post_chunk(x, run, i, state->n_done);
     }
     if (state->n_done == n)
@@ -246,7 +255,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     size_t n_requests = 0, messages = (size_t)comm->n_messages * sizeof(struct message_run);
     for (int i = 0; i < comm->n_messages; i++)
         n_requests +=
-            is_staged(&comm->message[i]) ? 1 : (size_t)n_chunks(x, &comm->message[i].piece);
+            is_staged(x, &comm->message[i]) ? 1 : (size_t)n_chunks(x, &comm->message[i].piece);
     size_t bytes = sizeof(struct comm_run) + messages + n_requests * sizeof(int);
     struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
     *run = (struct comm_run){
@@ -256,7 +265,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     for (int i = 0; i < comm->n_messages; i++) {
         run->message[i].request = request;
         run->left_coming += comm->message[i].kind != MESSAGE_SEND;
-        request += is_staged(&comm->message[i]) ? 1 : n_chunks(x, &comm->message[i].piece);
+        request += is_staged(x, &comm->message[i]) ? 1 : n_chunks(x, &comm->message[i].piece);
     }
     x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
     x->active[x->n_active++] = run;
@@ -328,7 +337,7 @@ void hp_drop_comms(struct executor *x)
 {
     for (int i = 0; i < x->n_active; i++) {
         for (int k = 0; k < x->active[i]->comm->n_messages; k++)
-            hp_array_free(x->active[i]->message[k].apart);
+            x->backend->staging_free(x->backend, x->active[i]->message[k].staging);
         hp_array_free(x->active[i]);
     }
     x->n_active = 0;
@@ -336,6 +345,6 @@ void hp_drop_comms(struct executor *x)
         while (x->staging[k]) {
             void *area = x->staging[k];
             memcpy(&x->staging[k], area, sizeof area);
-            hp_array_free(area);
+            x->backend->staging_free(x->backend, area);
         }
 }

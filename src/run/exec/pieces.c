@@ -1,8 +1,6 @@
 /* Copying and adding pieces of a rank's buffers, row by row. */
 #include "run/exec/pieces.h"
 
-#include <string.h>
-
 bool hp_piece_is_dense(const struct piece *piece)
 {
     int64_t dense = 1;
@@ -105,43 +103,41 @@ size_t hp_piece_offset(const struct piece *piece)
 
 /* Copies and sums ----------------------------------------------------------------------- */
 
-static void copy_row(char *here, size_t step, char *there, int64_t n, size_t size, bool gather)
+/* The views of some rows: in the buffer at `data`, and in the dense array at `apart`. */
+struct rows_views {
+    struct view here, apart;
+};
+
+static struct rows_views views_of(const struct rows *r, size_t size, char *data, char *apart)
 {
-    for (int64_t i = 0; i < n; i++, here += step, there += size)
-        memcpy(gather ? there : here, gather ? here : there, size);
+    struct box box = { .n_dims = 2, .dim = { { 0, r->n_rows }, { 0, r->n } } };
+    struct view here = { .data = data + (size_t)r->at * size,
+                         .box = box,
+                         .stride = { r->row_stride, r->stride } };
+    return (struct rows_views){ here, hp_dense_view(apart, &box) };
 }
 
-void hp_piece_copy(const struct piece *piece, size_t size, char *data, char *apart, bool gather)
+void hp_piece_copy(const struct backend *b, const struct piece *piece, size_t size, char *data,
+                   char *apart, bool gather)
 {
     struct walk w = walk_through(piece);
     struct rows r;
     while (next_rows(&w, &r)) {
-        char *here = data + (size_t)r.at * size;
-        size_t bytes = (size_t)r.n * size;
-        for (int64_t i = 0; i < r.n_rows; i++) {
-            if (r.stride != 1)
-                copy_row(here, (size_t)r.stride * size, apart, r.n, size, gather);
-            else
-                memcpy(gather ? apart : here, gather ? here : apart, bytes);
-            here += (size_t)r.row_stride * size;
-            apart += bytes;
-        }
+        struct rows_views v = views_of(&r, size, data, apart);
+        b->copy(b, gather ? &v.apart : &v.here, gather ? &v.here : &v.apart, size);
+        apart += (size_t)(r.n_rows * r.n) * size;
     }
 }
 
-void hp_piece_combine(const struct piece *piece, enum combine combine, enum real real,
-                      char *data, char *apart)
+void hp_piece_combine(const struct backend *b, const struct piece *piece, enum combine combine,
+                      enum real real, char *data, char *apart)
 {
     struct walk w = walk_through(piece);
     struct rows r;
     size_t size = hp_real_bytes(real);
     while (next_rows(&w, &r)) {
-        struct box box = { .n_dims = 2, .dim = { { 0, r.n_rows }, { 0, r.n } } };
-        struct view to = { .data = data + (size_t)r.at * size,
-                           .box = box,
-                           .stride = { r.row_stride, r.stride } };
-        struct view from = hp_dense_view(apart, &box);
-        hp_view_combine(&to, &from, combine, real);
+        struct rows_views v = views_of(&r, size, data, apart);
+        b->combine(b, &v.here, &v.apart, combine, real);
         apart += (size_t)(r.n_rows * r.n) * size;
     }
 }

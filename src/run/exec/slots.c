@@ -246,8 +246,7 @@ static void add_losses(struct executor *x, int stage, int period)
     double sum = 0;
     for (int m = period * n; m < (period + 1) * n; m++)
         sum += x->micro_loss[m];
-    if (hp_loss_data(x))
-        hp_put(hp_loss_data(x), 0, sum, x->settings.real);
+    hp_set_loss(x, sum);
 }
 
 /* Begin the end of a period: none of its sums has begun. */
@@ -341,8 +340,6 @@ static void leave_half(struct executor *x, const struct slot *slot)
 /* False: it waits for messages, its own or those of earlier slots. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
-    void *loss = hp_loss_data(x);
-    double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
     bool update = slot->phase == PHASE_UPDATE;
     if (update && x->tail.n_comms > 0)
         return false;
@@ -351,9 +348,9 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
     if (!hp_settle_over(x))
         return false;
     if (update)
-        x->loss[slot->micro] = value;
+        x->loss[slot->micro] = hp_loss_value(x);
     if (slot->phase == PHASE_FORWARD)
-        x->micro_loss[slot->micro] += value;
+        x->micro_loss[slot->micro] += hp_loss_value(x);
     if (!update)
         leave_half(x, slot);
     x->list = NULL;

@@ -42,9 +42,9 @@ struct micro_buffers {
  * or added, one after another through a staging area. */
 struct message_run {
     enum { MESSAGE_WAITS, MESSAGE_POSTED, MESSAGE_DONE } state;
-    int *request; /* by chunk; with a staging area: of the current chunk */
-    int n_done;   /* chunks */
-    void *apart;  /* the staging area; NULL: none */
+    int *request;  /* by chunk; with a staging area: of the current chunk */
+    int n_done;    /* chunks */
+    void *staging; /* NULL: none */
 };
 
 struct comm_run {
@@ -80,19 +80,23 @@ struct executor {
     const struct hypar_graph *graph;
     struct rank *rank;
     struct executor_settings settings;
+    const struct backend *backend;
     struct transport transport;
     struct executor_counts counts;
     struct records records;
     struct task_sums sums;
     struct memory_layout layout;
     size_t *bytes; /* by buffer */
-    char *memory;  /* all buffers; then the offsets of lasting ones, lanes, common, over */
+    char *memory;  /* an array of the back end with all buffers; then the offsets of lasting
+                      ones, lanes, common, over */
     size_t lanes_at, common_at, over_at;
     bool **lane_taken;         /* by stage of the device, by lane */
     void **lasting;            /* by lasting buffer; NULL for parameters */
     struct versions *versions; /* by lasting buffer, of parameters */
     struct optimizer_state *state;
-    double one[1]; /* the gradient of the loss, in either precision */
+    void *one;                 /* the gradient of the loss: an array of one number */
+    struct square_run *square; /* room for a list */
+    int square_capacity;
     void *workspace;
     size_t workspace_bytes;
 
@@ -128,6 +132,10 @@ struct executor {
 };
 
 /* Buffers and versions (store.c) ----------------------------------------------------- */
+
+/* What the back end gave; if that is nothing, the executor fails: there is no room. */
+void *hp_given(struct executor *x, void *data, size_t bytes);
+void *hp_new_array(struct executor *x, size_t bytes);
 
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer);
 
@@ -181,8 +189,9 @@ void hp_end_comm(struct executor *x, struct micro_state *m);
 /* The number of a micro-batch's batch, counted from 0 over all runs. */
 int64_t hp_batch_of(const struct executor *x, int micro);
 
-/* The address of the rank's share of the loss; NULL: it has none. */
-void *hp_loss_data(const struct executor *x);
+/* The rank's share of the loss; a rank without one reads 0 and sets nothing. */
+double hp_loss_value(const struct executor *x);
+void hp_set_loss(const struct executor *x, double value);
 
 /* The address of the sum of squares of all gradients; NULL: they are not clipped. */
 void *hp_norm_data(const struct executor *x);
@@ -199,6 +208,10 @@ void hp_first_versions(struct executor *x);
 /* Is everything that a task reads or sends known? HYPAR_RUNTIME: some of it is not. */
 enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
                                  struct place place, const struct view *view);
+
+/* A view that the process can read: the same one, or a copy of it. It is released after use. */
+struct view hp_readable(const struct executor *x, struct place place, const struct view *view);
+void hp_release_readable(const struct executor *x, const struct view *readable);
 
 /* In ORDER_LATEST the first writer is not known in advance: unknown elements become neutral. */
 void hp_make_neutral(const struct executor *x, struct place place, const struct view *view,

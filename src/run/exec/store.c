@@ -6,6 +6,20 @@
 
 /* Buffers ---------------------------------------------------------------------------- */
 
+void *hp_given(struct executor *x, void *data, size_t bytes)
+{
+    if (!data && x->status == HYPAR_OK)
+        x->status =
+            hp_fail(&x->error, HYPAR_RUNTIME, "device %d: the %s has no room for %.0f bytes",
+                    x->rank->device, x->backend->name, (double)bytes);
+    return data;
+}
+
+void *hp_new_array(struct executor *x, size_t bytes)
+{
+    return hp_given(x, x->backend->array_new(x->backend, bytes), bytes);
+}
+
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer)
 {
     if (x->rank->buffers.buffer[buffer].mask)
@@ -36,15 +50,18 @@ static enum combine combine_of(const struct executor *x, int buffer)
 static void make_unknown(const struct executor *x, int buffer, void *data)
 {
     int64_t n = hp_buffer_elements(x->rank, buffer);
-    if (x->rank->buffers.buffer[buffer].mask) {
-        memset(data, UINT8_MAX, (size_t)n); /* neither kept nor dropped */
-        return;
-    }
+    struct box all = { .n_dims = 1, .dim = { { 0, n } } };
+    struct view unknown = hp_dense_view(hp_array_new(x->bytes[buffer]), &all);
+    struct view to = hp_dense_view(data, &all);
     for (int64_t i = 0; i < n; i++)
-        if (x->rank->is_index[buffer])
-            ((int32_t *)data)[i] = INT32_MIN;
+        if (x->rank->buffers.buffer[buffer].mask)
+            ((unsigned char *)unknown.data)[i] = UINT8_MAX; /* neither kept nor dropped */
+        else if (x->rank->is_index[buffer])
+            ((int32_t *)unknown.data)[i] = INT32_MIN;
         else
-            hp_put(data, i, NAN, x->settings.real);
+            hp_put(unknown.data, i, NAN, x->settings.real);
+    hp_backend_put(x->backend, &to, &unknown, hp_buffer_element_bytes(x, buffer));
+    hp_array_free(unknown.data);
 }
 
 /* The state of a buffer before anything is written. */
@@ -54,7 +71,7 @@ static void start(const struct executor *x, int buffer, void *data)
         make_unknown(x, buffer, data);
     if (x->rank->clear[buffer]) {
         struct view view = hp_dense_view(data, &x->rank->buffers.buffer[buffer].box);
-        hp_view_clear(&view, combine_of(x, buffer), x->settings.real);
+        x->backend->clear(x->backend, &view, combine_of(x, buffer), x->settings.real);
     }
 }
 
@@ -102,8 +119,19 @@ static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
                        const struct view *to)
 {
     struct fill_request request = { tensor, state, batch };
+    size_t size = hp_tensor_element_bytes(x->graph, tensor, x->settings.real);
+    size_t bytes = (size_t)hp_box_elements(&to->box) * size;
+    struct view own = *to;
+    if (x->status != HYPAR_OK)
+        return;
+    if (!x->backend->visible)
+        own = hp_dense_view(memset(hp_array_new(bytes), 0, bytes), &to->box);
+    x->status = x->settings.fill(x->settings.who, &request, &own, &x->error);
+    if (x->backend->visible)
+        return;
     if (x->status == HYPAR_OK)
-        x->status = x->settings.fill(x->settings.who, &request, to, &x->error);
+        hp_backend_put(x->backend, to, &own, size);
+    hp_array_free(own.data);
 }
 
 static void fill_input(struct executor *x, const struct micro_state *m, int buffer, void *data)
@@ -135,7 +163,8 @@ static void fill_owned(struct executor *x, int buffer, void *data)
         int n = hp_flat_boxes(&own->box, own->elements.lo, own->elements.hi, box);
         for (int k = 0; k < n; k++) {
             struct view piece = hp_dense_view(from, &box[k]);
-            hp_view_copy(&all, &piece, &box[k], size);
+            struct view to = hp_view_piece(&all, &box[k], size);
+            x->backend->copy(x->backend, &to, &piece, size);
             from += (size_t)hp_box_elements(&box[k]) * size;
         }
     }
@@ -175,7 +204,7 @@ static void copy_kept(struct executor *x, struct micro_state *m, int buffer)
         struct view from =
             hp_dense_view(hp_buffer_data(x, m, buffer), &all->buffer[buffer].box);
         struct view to = hp_dense_view(hp_buffer_data(x, m, i), &all->buffer[i].box);
-        hp_view_copy(&to, &from, &to.box, size);
+        x->backend->copy(x->backend, &to, &from, size);
     }
 }
 
@@ -431,9 +460,17 @@ static void *scalar_data(const struct executor *x, bool grad)
     return b < 0 ? NULL : x->lasting[b];
 }
 
-void *hp_loss_data(const struct executor *x)
+double hp_loss_value(const struct executor *x)
 {
-    return scalar_data(x, false);
+    void *loss = scalar_data(x, false);
+    return loss ? hp_backend_number(x->backend, loss, x->settings.real) : 0;
+}
+
+void hp_set_loss(const struct executor *x, double value)
+{
+    void *loss = scalar_data(x, false);
+    if (loss)
+        hp_backend_set_number(x->backend, loss, value, x->settings.real);
 }
 
 void *hp_norm_data(const struct executor *x)
@@ -471,6 +508,17 @@ static bool is_param(const struct executor *x, int buffer)
 {
     struct place place = x->rank->buffers.buffer[buffer].place;
     return x->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
+}
+
+/* A new array of the optimizer's state: zeros. */
+static void *new_state(struct executor *x, int buffer)
+{
+    size_t bytes = state_bytes(x, buffer);
+    struct box all = { .n_dims = 1, .dim = { { 0, x->rank->states[buffer] } } };
+    struct view view = hp_dense_view(next_room(x, bytes), &all);
+    x->backend->clear(x->backend, &view, COMBINE_SUM, x->settings.real);
+    count_bytes(x, (double)bytes);
+    return view.data;
 }
 
 /* Fill the state of a divided parameter, piece by piece: the boxes of a piece are
@@ -533,9 +581,7 @@ static void make_param(struct executor *x, int buffer)
     else
         fill_array(x, b->place.tensor, -1, 0, &view);
     for (int i = 0; i < states_of(x, b->place.tensor); i++) {
-        size_t bytes = state_bytes(x, buffer);
-        x->state[buffer].array[i] = memset(next_room(x, bytes), 0, bytes);
-        count_bytes(x, (double)bytes);
+        x->state[buffer].array[i] = new_state(x, buffer);
         fill_state(x, buffer, i);
     }
 }
@@ -571,7 +617,7 @@ static void make_memory(struct executor *x)
     x->over_at = x->common_at + x->layout.common_bytes;
     size_t all_bytes = x->over_at + (size_t)x->layout.n_over * x->layout.over_bytes;
     x->counts.memory_bytes = (double)all_bytes;
-    x->memory = hp_array_new(all_bytes);
+    x->memory = hp_new_array(x, all_bytes);
 }
 
 void hp_take_shared(struct executor *x)
@@ -595,6 +641,8 @@ void hp_make_lasting(struct executor *x)
 {
     int n = x->rank->buffers.first[0];
     make_memory(x);
+    if (x->status != HYPAR_OK)
+        return;
     x->lasting = NEW(&x->arena, void *, n + 1);
     x->versions = NEW(&x->arena, struct versions, n + 1);
     x->state = NEW(&x->arena, struct optimizer_state, n + 1);

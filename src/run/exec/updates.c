@@ -41,9 +41,9 @@ static struct update_step update_step(const struct executor *x, int group, int p
     int64_t each = it->delayed ? it->period[group] : 1;
     int64_t before = x->settings.first_batch / each;
     int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
-    const void *norm = hp_norm_data(x);
-    double scale =
-        norm ? hp_clip_scale(hp_get(norm, 0, x->settings.real), x->program->plan->clip) : 1;
+    void *norm = hp_norm_data(x);
+    double squares = norm ? hp_backend_number(x->backend, norm, x->settings.real) : 0;
+    double scale = norm ? hp_clip_scale(squares, x->program->plan->clip) : 1;
     double rate =
         hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step * each);
     return (struct update_step){ step, rate, scale };
@@ -70,54 +70,33 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
     return HYPAR_OK;
 }
 
-/* The sum of squares over the box's elements, run by run. */
-static double squares_of(const struct executor *x, const struct rank_square *s)
+/* Add the contiguous runs of a gradient's elements to the list x->square. */
+static int add_runs(struct executor *x, const struct rank_square *s, int n_runs)
 {
     int64_t run = dense_run(&s->gradient, &s->gradient), n;
-    double sum = 0;
     for (int64_t i = s->elements.lo; i < s->elements.hi; i += n) {
         n = run - i % run < s->elements.hi - i ? run - i % run : s->elements.hi - i;
-        sum += hp_sum_of_squares(n, x->settings.real,
-                                 element_of(x->lasting[s->gradient.buffer],
-                                            element_at(&s->gradient, i), x->settings.real));
+        x->square = GROW(&x->arena, struct square_run, x->square, n_runs, &x->square_capacity);
+        x->square[n_runs++] =
+            (struct square_run){ element_of(x->lasting[s->gradient.buffer],
+                                            element_at(&s->gradient, i), x->settings.real),
+                                 n };
     }
-    return sum;
+    return n_runs;
 }
 
 enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m, int task,
                                  const struct rank_square *square, int n)
 {
-    double sum = 0;
+    int n_runs = 0;
     for (int i = 0; i < n; i++) {
         if (x->settings.check)
             TRY(check_gradient(x, m, task, square[i].tensor, &square[i].gradient,
                                square[i].elements));
-        sum += squares_of(x, &square[i]);
+        n_runs = add_runs(x, &square[i], n_runs);
     }
-    hp_put(hp_norm_data(x), 0, sum, x->settings.real);
+    x->backend->square(x->backend, x->square, n_runs, x->settings.real, hp_norm_data(x));
     return HYPAR_OK;
-}
-
-/* The update of a run of elements, shared by threads. */
-struct run_update {
-    const struct executor *x;
-    struct update_step step;
-    void *old, *new, *gradient;
-    struct optimizer_state state;
-};
-
-static void update_piece(void *arg, int64_t lo, int64_t hi)
-{
-    const struct run_update *u = arg;
-    enum real real = u->x->settings.real;
-    struct optimizer_state state = u->state;
-    for (int k = 0; k < HP_MAX_STATE; k++)
-        state.array[k] = element_of(state.array[k], lo, real);
-    if (u->new != u->old)
-        memcpy(element_of(u->new, lo, real), element_of(u->old, lo, real),
-               (size_t)(hi - lo) * hp_real_bytes(real));
-    hp_update_at(&u->x->settings.optimizer, &u->step, hi - lo, real,
-                 element_of(u->new, lo, real), element_of(u->gradient, lo, real), &state);
 }
 
 /* The elements of a separate piece. */
@@ -162,15 +141,18 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
         int64_t other = left_of(u, &u->gradient, u->flat_gradient, i);
         n = left_of(u, &u->param, u->flat_param, i);
         n = other < n ? other : n;
-        struct run_update piece = { x,
-                                    at_step,
-                                    element_of(old, at, real),
-                                    element_of(new, at, real),
-                                    element_of(x->lasting[u->gradient.buffer], from, real),
-                                    x->state[u->param.buffer] };
+        struct update_run run = { .optimizer = &x->settings.optimizer,
+                                  .step = at_step,
+                                  .real = real,
+                                  .n = n,
+                                  .old = element_of(old, at, real),
+                                  .new = element_of(new, at, real),
+                                  .gradient =
+                                      element_of(x->lasting[u->gradient.buffer], from, real),
+                                  .state = x->state[u->param.buffer] };
         for (int k = 0; k < HP_MAX_STATE; k++)
-            piece.state.array[k] = element_of(piece.state.array[k], state, real);
-        hp_kernels_share(n, update_piece, &piece);
+            run.state.array[k] = element_of(run.state.array[k], state, real);
+        x->backend->update(x->backend, &run);
     }
     return HYPAR_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "program/lowering.h"
 #include "search/estimate/estimate.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
 

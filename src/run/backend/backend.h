@@ -1,0 +1,85 @@
+/* run/backend/backend.h - the memory in which the numbers of a rank lie, and what is computed
+ * there. Internal to run/.
+ *
+ * The executor decides which task runs when; a back end carries it out. A back end has ARRAYS,
+ * whose numbers the process may be unable to read at their addresses, and begins work on them:
+ * copies, sums, kernels, updates. Work is done in the order in which it was begun; finish()
+ * waits for all of it. STAGING AREAS are memory that the process and the back end both read and
+ * write: messages, and numbers that go in or come out, pass through them. The process touches a
+ * staging area only after finish().
+ *
+ * A new back end is one file with these functions and a line in train.c that chooses it.
+ * tests/far_backend.c is the smallest one; tests/program/test_proof.c runs programs on it. */
+#ifndef RUN_BACKEND_BACKEND_H
+#define RUN_BACKEND_BACKEND_H
+
+#include "run/data.h"
+#include "run/optimizer/optimizer.h"
+
+/* An update of elements that are contiguous in every array. */
+struct update_run {
+    const struct optimizer *optimizer;
+    struct update_step step;
+    enum real real;
+    int64_t n;
+    const void *old; /* the parameter before the update, ... */
+    void *new;       /* ... and after it; both may be the same */
+    const void *gradient;
+    struct optimizer_state state;
+};
+
+/* Contiguous elements whose squares are summed. */
+struct square_run {
+    const void *data;
+    int64_t n;
+};
+
+struct backend {
+    const char *name;
+    const struct kernels *kernels; /* the host's */
+    bool visible;                  /* the process reads and writes arrays at their addresses */
+
+    /* NULL: there is no room. NULL may be freed. */
+    void *(*array_new)(const struct backend *b, size_t bytes);
+    void (*array_free)(const struct backend *b, void *data);
+    void *(*staging_new)(const struct backend *b, size_t bytes);
+    void (*staging_free)(const struct backend *b, void *area);
+    void (*finish)(const struct backend *b);
+
+    /* Views of arrays or of staging areas. Copy the elements of to->box, which `from` contains;
+     * hp_view_clear(); hp_view_combine(). */
+    void (*copy)(const struct backend *b, const struct view *to, const struct view *from,
+                 size_t element_bytes);
+    void (*clear)(const struct backend *b, const struct view *view, enum combine combine,
+                  enum real real);
+    void (*combine)(const struct backend *b, const struct view *to, const struct view *from,
+                    enum combine combine, enum real real);
+
+    /* hp_kernel_joint(); hp_kernel_workspace(); hp_kernel(); hp_move_running(). */
+    pass_set (*joint)(const struct backend *b, const struct nest *nest, int pass);
+    size_t (*workspace)(const struct backend *b, const struct kernel_call *call);
+    void (*compute)(const struct backend *b, const struct kernel_call *call);
+    void (*move_running)(const struct backend *b, const struct kernel_call *call, int operand,
+                         const struct view *running);
+
+    void (*update)(const struct backend *b, const struct update_run *run);
+    /* Put the sum of the squares of all runs into the number at `sum`. */
+    void (*square)(const struct backend *b, const struct square_run *run, int n, enum real real,
+                   void *sum);
+};
+
+/* The memory of the process and a table of its kernels. */
+struct backend hp_host_backend(const struct kernels *kernels);
+
+/* Copy the elements of to->box from a view of an array to a view of the process's own memory;
+ * and those of from->box the other way. */
+void hp_backend_get(const struct backend *b, const struct view *to, const struct view *from,
+                    size_t element_bytes);
+void hp_backend_put(const struct backend *b, const struct view *to, const struct view *from,
+                    size_t element_bytes);
+
+/* The number at an address of an array. */
+double hp_backend_number(const struct backend *b, void *at, enum real real);
+void hp_backend_set_number(const struct backend *b, void *at, double value, enum real real);
+
+#endif /* RUN_BACKEND_BACKEND_H */
