@@ -268,6 +268,7 @@ static bool is_simpler(struct evaluation *e, const struct hypar_plan *plan,
 {
     struct equal_plan other = { .step_s = now->step_s,
                                 .part = now->memory.part,
+                                .width = NAN,
                                 .figures = hp_plan_figures(plan) };
     bool fits = e->plan && hp_fits(&e->best.memory);
     if (other.step_s < e->fastest.step_s)

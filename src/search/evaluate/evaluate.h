@@ -53,7 +53,7 @@ struct generator {
                    const struct evaluated *evaluated);
     double off;   /* the errors of two closed forms differ by this factor at most: a candidate
                    * that is slower than the best by a larger factor is left out (limits.h) */
-    bool simpler; /* of candidates that are equally fast the safer or simpler one is the best */
+    bool simpler; /* of candidates that are equally fast the simpler one is the best */
 };
 
 struct evaluation {

@@ -26,7 +26,8 @@ char *hp_simpler_text(struct arena *arena, const struct plan_figures *a,
 struct equal_plan {
     double step_s;
     double part;  /* of its memory that the fullest device needs */
-    double width; /* of the interval of its prediction, as a factor; 0: not known */
+    double width; /* of the interval of its prediction, as a factor; NAN: not known, none is
+                     safer */
     struct plan_figures figures;
 };
 
