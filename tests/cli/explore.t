@@ -856,9 +856,9 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
 > machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,idle_j,recomputed,sharded,interrupted,plan_of,fp32
 > "examples/machines/dgx1-v100.json",8,64,fits,dp,1606211908,16000000000,0,0,0,none,0,dp,8000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,324171748,16000000000,0,0,0,gradients,0,hybrid,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,449009636,16000000000,0,0,0,gradients,0,hybrid,8000000000000
 > "examples/machines/dgx1-v100.json",8,64,fits,dp,1606211908,16000000000,0,0,0,none,0,dp,16000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,491071812,16000000000,1,0,0,optimizer,0,hybrid,16000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,0,hybrid,16000000000000
 
 One class of listed links is swept alone: values are figures or factors. Twice the bandwidth of a global link is 100 GB/s.
 $ hypar machines examples/machines/dragonfly.json | sed -n '/^class/,/^$/p'
