@@ -5,7 +5,7 @@ import sys
 import torch
 
 from .elementwise import binary, log_of_sum, unary
-from .export import Cannot, Host
+from .export import Cannot, Host, keys_of
 from .layers import along_last
 from .patterns import name_of, strip
 from .table import Unknown, opaque_of
@@ -98,7 +98,7 @@ def named_outputs(t, node):
     leaves = leaves[len(leaves) - t.program.call_spec.out_spec.num_leaves:]
     order = torch.utils._pytree.tree_unflatten(range(len(leaves)), t.program.call_spec.out_spec)
     paths = torch.utils._pytree.tree_flatten_with_path(order)[0]
-    names = {i: ".".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path) for path, i in paths}
+    names = {i: ".".join(keys_of(path)) for path, i in paths}
     return [(names.get(i) or "output", x) for i, x in enumerate(leaves) if isinstance(x, torch.fx.Node)]
 
 
@@ -112,6 +112,9 @@ def finish(call, node, loss, target):
     numbers, rest = ([row for row in outputs if (row[2].size == ()) == scalar] for scalar in (True, False))
     if numbers and loss is None:
         name, x, value = next((row for row in numbers if row[0] == "loss"), numbers[0])
+        if target is not None:
+            raise Cannot(f"{where_of(call, x)}: the model returns its loss (output '{name}'), and a target is given: expected no target, or a loss by "
+                         "--loss NAME or MODULE:FUNCTION")
         end, how = own(call, x, value)
         graph.loss = f"{t.loss_name or f'output {name!r} of the model ({type(call)(t, strip(x)).where.line})'}: {how}"
     elif not rest:
