@@ -86,10 +86,10 @@ struct hypar_framework_memory {
     bool bucket_copies;  /* gradients that are summed whole lie once more in buckets that last,
                             in  the parameters' precision */
     bool
-        state_by_stage; /* each stage that uses a parameter divides the optimizer's state of it
-                           among its own devices; else all devices that have the parameter do */
-    bool fused_norms;   /* norms are kernels of their own where others are operator by operator:
-                           they keep what they read alone */
+        state_by_stage;  /* each stage that uses a parameter divides the optimizer's state of it
+                            among its own devices; else all devices that have the parameter do */
+    bool fused_norms;    /* norms and rotary positions are one kernel each where others are
+                            operator by operator: norms keep what they read alone */
     double bias, spread; /* mean and standard deviation of log(measured / predicted) memory */
 };
 

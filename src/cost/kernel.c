@@ -24,6 +24,7 @@ struct kernel_place hp_kernel_place(const struct hypar_device *device,
                                   .kernels = framework->kernels,
                                   .attention = framework->attention,
                                   .launches = framework->launches,
+                                  .fused_norms = framework->memory.fused_norms,
                                   .fp32_loss = framework->loss == HYPAR_WIDTH_FP32 };
 }
 
@@ -149,8 +150,8 @@ static bool is_attention(const struct nest *nest, const struct hypar_device *dev
     return nest->kind == OP_ATTENTION && device->kernels.attention_efficiency > 0;
 }
 
-/* How many times the multiply-adds that are seen take at the rate of dense products, in the
- * forward half. */
+/* How many times the multiply-adds that are seen take at the rate of dense products: the best
+ * kernel, in the forward half. */
 static double attention_waste(const struct nest *nest, const struct range range[MAX_AXES],
                               const struct kernel_place *at)
 {
@@ -158,10 +159,20 @@ static double attention_waste(const struct nest *nest, const struct range range[
     struct range s = range[hp_nest_axis(nest, 's')], d = range[hp_nest_axis(nest, 'd')];
     double share = seen_share(nest, range), keys = (double)(s.hi - s.lo);
     double factor = share < 1 && k->attention_causal > 0 ? k->attention_causal : 1;
-    return share > 0 ? (factor + k->attention_keys / (share * keys)) *
-                           (1 + k->attention_width / (double)(d.hi - d.lo)) /
-                           (k->attention_efficiency * generation_share(at))
-                     : 0;
+    return share > 0
+               ? (factor + k->attention_keys / (share * keys)) *
+                     (1 + k->attention_width / (double)(d.hi - d.lo)) / k->attention_efficiency
+               : 0;
+}
+
+/* How many times longer the kernel at hand takes for as much, in this half. */
+static double attention_slower(const struct pass *p, const struct kernel_place *at)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    double half = p->backward && k->attention_backward > 0
+                      ? k->attention_efficiency / k->attention_backward
+                      : 1;
+    return half / generation_share(at);
 }
 
 /* Passes -------------------------------------------------------------------------------- */
@@ -203,9 +214,10 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     axis_set reduced = reduced_axes(nest, p);
     if (p->macs > 0)
         return KERNEL_PRODUCT;
-    if ((has_windows(nest) && !is_gradient(nest, pass)) || nest->kind == OP_TRANSPOSE ||
-        nest->kind == OP_ROPE)
+    if ((has_windows(nest) && !is_gradient(nest, pass)) || nest->kind == OP_TRANSPOSE)
         return KERNEL_WINDOW;
+    if (nest->kind == OP_ROPE)
+        return KERNEL_ROTATION;
     if (!reduced)
         return KERNEL_STREAM;
     if (hp_op[nest->kind].flags & ROW_LOOKUP)
@@ -276,14 +288,15 @@ static enum hypar_precision held_as(const struct nest *nest, const struct kernel
     return wide ? HYPAR_FP32 : at->precision;
 }
 
-/* The operations outside products. A random number for each element counts RANDOM_OPERATIONS
+/* The operations outside products: of causal attention's softmax, those of what queries see. A
+ * random number for each element counts RANDOM_OPERATIONS
  * more (forward only: frameworks keep the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
                                const struct range range[MAX_AXES])
 {
     enum { RANDOM_OPERATIONS = 8 };
     if (nest->kind != OP_DROPOUT || nest->pass[pass].backward)
-        return operations;
+        return operations * seen_share(nest, range);
     struct box box = hp_region(nest, 0, range);
     return operations + RANDOM_OPERATIONS * (double)hp_box_elements(&box);
 }
@@ -314,24 +327,27 @@ static void add_products(const struct nest *nest, int pass, const struct range r
     for (int i = 0; i < p->n_products && share > 0; i++)
         add_product(nest, &p->product[i], range, at->device, share * p->product[i].macs, rate,
                     out);
-    if (is_attention(nest, at->device) && p->n_products) {
-        const struct hypar_kernel_figures *k = &at->device->kernels;
-        double slower = p->backward && k->attention_backward > 0
-                            ? k->attention_efficiency / k->attention_backward
-                            : 1;
-        out->arithmetic_s =
-            arithmetic_s + 2 * seen * attention_waste(nest, range, at) * slower / dense;
-    }
+    if (is_attention(nest, at->device) && p->n_products)
+        out->arithmetic_s = arithmetic_s + 2 * seen * attention_waste(nest, range, at) *
+                                               attention_slower(p, at) / dense;
 }
 
 /* Joules of the arithmetic of a pass. Attention takes those of the dense products that would
- * last as long in the forward half. */
-static double arithmetic_j(const struct nest *nest, const struct range range[MAX_AXES],
-                           const struct kernel_place *at, double macs, double other)
+ * last as long, softmax with them; in the time that older kernels and the backward half take
+ * longer, SLOWER_POWER as many. On an H200 all its kernels take 660 to 740 W, but only those
+ * that are fast for it give up clocks (bench/h200/power.csv: chosen on FlashAttention 2 forward
+ * and cuDNN backward; the others' seconds are within 8 %, their joules within 10). */
+static double arithmetic_j(const struct nest *nest, const struct pass *p,
+                           const struct range range[MAX_AXES], const struct kernel_place *at,
+                           double macs, double other)
 {
+    static const double SLOWER_POWER = 0.65;
     struct work work = { .macs = macs, .other = other };
-    if (is_attention(nest, at->device))
-        work.macs *= attention_waste(nest, range, at);
+    if (is_attention(nest, at->device)) {
+        work.macs *= attention_waste(nest, range, at) *
+                     (1 + SLOWER_POWER * (attention_slower(p, at) - 1));
+        work.other = 0;
+    }
     struct work_energy e = hp_work_energy(&work, at->device, at->precision);
     return e.arithmetic_j + e.sram_j;
 }
@@ -353,7 +369,7 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
                                       hp_operand_bytes(nest, pass, o, range, held_as(nest, at));
     out->arithmetic_s = nothing ? 0 : other_seconds(role.class, other, at);
     out->arithmetic_s += told_s;
-    out->arithmetic_j = nothing ? 0 : arithmetic_j(nest, range, at, seen, other);
+    out->arithmetic_j = nothing ? 0 : arithmetic_j(nest, p, range, at, seen, other);
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
@@ -434,7 +450,9 @@ enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_ro
 }
 
 /* Compiled windows are element-wise kernels that read what their neighbours read: about the
- * square root of a library's share (on an H200 0.3 against 0.1). */
+ * square root of a library's share (on an H200 0.3 against 0.1). Rotations that are written out
+ * are about as slow as a library's windows (on an H200 they move 0.27 TB/s); as one kernel they
+ * stream (3.3 to 3.7 TB/s). */
 static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
@@ -446,6 +464,8 @@ static double class_efficiency(const struct kernel_place *at, enum kernel_class 
         [KERNEL_COLUMN] = k->stream_efficiency,
         [KERNEL_WINDOW] = compiled ? sqrt(k->window_efficiency) : k->window_efficiency,
         [KERNEL_SCATTER] = k->scatter_efficiency,
+        [KERNEL_ROTATION] =
+            compiled || at->fused_norms ? k->stream_efficiency : k->window_efficiency,
     };
     return figure[class] > 0 ? figure[class] : 1;
 }

@@ -40,6 +40,7 @@ enum kernel_class {
     KERNEL_COLUMN,
     KERNEL_WINDOW,
     KERNEL_SCATTER,
+    KERNEL_ROTATION, /* of positions: written out, several kernels */
 };
 
 /* A tile of a product adds up this many elements one after another; libraries divide longer
@@ -54,7 +55,8 @@ struct kernel_place {
     const struct hypar_profile *profile; /* may be NULL */
     enum hypar_attention attention;      /* the kernel of fused attention */
     enum hypar_launches launches;
-    bool fp32_loss; /* losses read and write fp32, if `precision` is shorter */
+    bool fused_norms; /* norms and rotations are one kernel each, whatever `kernels` says */
+    bool fp32_loss;   /* losses read and write fp32, if `precision` is shorter */
 };
 
 /* As the framework runs passes on the device, without a profile. */

@@ -70,7 +70,7 @@ static const struct member {
     { "flat_gradients", TRUTH, AT(memory.flat_gradients), .summary = "gradients lie in buffers that last from step to step" },
     { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole lie once more in buckets that last" },
     { "state_by_stage", TRUTH, AT(memory.state_by_stage), .summary = "each stage that uses a parameter has the optimizer's state of it" },
-    { "fused_norms", TRUTH, AT(memory.fused_norms), .summary = "norms are kernels of their own, whatever the kernels are" },
+    { "fused_norms", TRUTH, AT(memory.fused_norms), .summary = "norms and rotary positions are one kernel each, whatever the kernels are" },
     { "bare", TRUTH, AT(memory.bare), .summary = "nothing but tensors is in memory" },
     { "memory_bias", NUMBER(memory.bias, -10, 10), .told = true, .summary = "mean of log(measured / predicted) memory" },
     { "memory_spread", NUMBER(memory.spread, 0, 10), .told = true, .summary = "standard deviation of it" },

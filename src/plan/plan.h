@@ -274,6 +274,17 @@ bool hp_tells_memory(const char *text);
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);
 
+/* The devices that `op` may use: those of its stage, else all, in `groups` groups of `each`
+ * devices, one group for each replica. */
+struct device_pool {
+    const int *device;
+    int groups, each;
+};
+struct device_pool hp_device_pool(const struct hypar_plan *plan, int op);
+
+/* Do two operators have the same devices in the same order? */
+bool hp_same_devices(const struct op_plan *a, const struct op_plan *b);
+
 /* How many devices `op` takes if it has `n_parts` parts. */
 int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts);
 

@@ -176,9 +176,9 @@ $ hypar plan gpt2:layers=4 --batch 16 --on cluster:2x2,device=a100 --planner dp 
 $ cd $TMP && hypar explain gpt.json --operators 2
 > gpt2:layers=4, batch 16, fp32, on 4 devices: a step takes 172 ms
 > Run as compiled on a100
-> 8 of 10 such steps take 137 ms to 206 ms (209 measured: a100).
-> No plan of it takes less than 142 ms (mostly arithmetic): the gap is 22 %. What
-> has to be done takes 142 ms, shared evenly by all devices (its arithmetic alone
+> 8 of 10 such steps take 136 ms to 206 ms (209 measured: a100).
+> No plan of it takes less than 141 ms (mostly arithmetic): the gap is 22 %. What
+> has to be done takes 141 ms, shared evenly by all devices (its arithmetic alone
 > 138 ms, its memory traffic 7.26 ms); a sample's way to the loss and back 176 us.
 > It is bound by: computing 87.3 %, recomputation 10.4 %, exchanges that nothing
 > hides 2.1 %, updating parameters 0.3 %.
@@ -186,9 +186,9 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > Found by dp (data parallel: every operator by samples), with --recompute full.
 >
 > critical path                                   time   share  in queues
-> computing      linear                         134 ms  77.5 %    92.2 ms
+> computing      linear                         134 ms  77.6 %    92.2 ms
 > recomputation  operators of all kinds        17.9 ms  10.4 %    5.42 ms
-> computing      attention                     14.5 ms   8.4 %    10.7 ms
+> computing      attention                     14.4 ms   8.3 %    10.7 ms
 > exchange       all-reduce gradient of wte.w  3.53 ms   2.0 %          -
 > computing      cross_entropy                  953 us   0.6 %          -
 > computing      layer_norm                     588 us   0.3 %     225 us
@@ -202,20 +202,20 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 >                                                            split
 > lm_head                    linear  n=4    75.1 ms  43.6 %  k=4 +0.2 %, t=4
 >                                                            +0.2 %, c=4 +61 %,
->                                                            r=4 +127 %
-> h.2.mlp.c_fc (of 4 alike)  linear  n=4    26.1 ms  15.1 %  t=4 +1.1 %, k=4
+>                                                            r=4 +128 %
+> h.3.mlp.c_fc (of 4 alike)  linear  n=4    26.1 ms  15.2 %  t=4 +1.1 %, k=4
 >                                                            +1.7 %, c=4 +5.2 %,
 >                                                            r=4 +12 %
-> all others                                71.2 ms  41.3 %
+> all others                                71.1 ms  41.3 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
 > Split otherwise: on the devices that it has (one: on all of its stage, or of the
 > machine), in the order in which the plan lists them.
 >
 > what would help                       step   change   memory
-> devices twice as fast              88.2 ms*   -49 %  3.37 GB
+> devices twice as fast              88.1 ms*   -49 %  3.37 GB
 > arithmetic twice as fast           91.1 ms    -47 %  3.37 GB
-> no recomputation                    155 ms    -10 %  4.16 GB
+> no recomputation                    154 ms    -10 %  4.16 GB
 > devices' memory twice as fast       170 ms   -1.3 %  3.37 GB
 > links between nodes twice as fast   171 ms   -1.0 %  3.37 GB
 > 2 micro-batches instead of 1        177 ms   +2.8 %  2.48 GB
@@ -261,9 +261,9 @@ $ hypar explain examples/plans/pipedream.json --operators 1
 What needs more memory than there is is left out, with its step; twice the memory holds it.
 $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,memory=2.5GB | sed -n '/^what/,$p'
 > what would help                                      step   change   memory
-> devices twice as fast (does not fit)              88.2 ms*   -49 %  3.37 GB
+> devices twice as fast (does not fit)              88.1 ms*   -49 %  3.37 GB
 > arithmetic twice as fast (does not fit)           91.1 ms    -47 %  3.37 GB
-> no recomputation (does not fit)                    155 ms    -10 %  4.16 GB
+> no recomputation (does not fit)                    154 ms    -10 %  4.16 GB
 > devices' memory twice as fast (does not fit)       170 ms   -1.3 %  3.37 GB
 > links between nodes twice as fast (does not fit)   171 ms   -1.0 %  3.37 GB
 > twice the memory (fits)                            172 ms   +0.0 %  3.37 GB

@@ -364,15 +364,15 @@ $ hypar explore gpt2 --on full:8,device=a100 --batch 8,64 --planner hybrid,3d --
 > "recomputed": 156, "sharded": "optimizer"
 $ hypar explore gpt2 --on full:8,device=a100,memory=3GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
 > batch     step  rate      MFU     sent   energy   memory  plan
->     8  88.8 ms    90   50.5 %  10.4 GB    230 J  2.21 GB  hybrid 8x1x1
->    64   702 ms  91.2*  51.1 %  83.4 GB  1.84 kJ  2.32 GB  hybrid 8x1x1/8
+>     8  88.8 ms  90.1   50.5 %  10.4 GB    231 J  2.21 GB  hybrid 8x1x1
+>    64   702 ms  91.2*  51.2 %  83.4 GB  1.84 kJ  2.32 GB  hybrid 8x1x1/8
 >
 > Most samples/s (*): 91.2 of batch 64 on 8 devices.
 > All plans: shard parameters.
 > Rate: samples/s. Memory: of the fullest device, which has 3 GB. Plans: data x
 $ hypar explore gpt2 --on full:8,device=a100,memory=2GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
 > batch     step  rate      MFU     sent   energy   memory  plan
->     8  99.6 ms  80.3*  45.0 %  10.4 GB    260 J  1.77 GB  hybrid 8x1x1,
+>     8  99.6 ms  80.3*  45.1 %  10.4 GB    261 J  1.77 GB  hybrid 8x1x1,
 >                                                           recompute 117, shard
 >                                                           parameters
 >    64   2.03 s  31.5   17.7 %    61 GB  2.84 kJ  1.67 GB  hybrid 1x4x1/64, shard

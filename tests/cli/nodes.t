@@ -4,16 +4,16 @@ $ hypar plan gpt2 --on cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=10GB/
 $ grep '"machine"' $TMP/slow.json
 >   "machine": "cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=0.2x",
 $ hypar simulate $TMP/slow.json | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 256 ms
 $ hypar plan gpt2 --on cluster:2x2,device=h100+cluster:1x2,device=h100,fp32=33.5T,fp64=33.5T,tf32=247.25T,fp16=494.5T,bf16=494.5T,vector-rate=2.75T,inter=10GB/s+cluster:1x2,device=h100 --batch 64 -p dp -q -o $TMP/parts.json
 $ hypar simulate $TMP/parts.json | head -n 1
 > gpt2, batch 64, fp32, on 8 devices: a step takes 249 ms
 $ hypar plan gpt2 --on cluster:4x2,device=h100 --batch 64 -p dp -q -o $TMP/equal.json
 $ hypar simulate $TMP/equal.json | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 169 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 171 ms
 A plan for equal nodes, on the machine whose node is slow.
 $ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.peak=0.5x | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 322 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 326 ms
 
 One node has less memory: the plan that fits the others does not fit.
 $ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.memory=4GB --fits
@@ -71,7 +71,7 @@ $ grep -A 3 '"nodes": ' $TMP/ours-plan.json | cut -c-60
 >       {"node": 3, "inter_bytes_per_s": 10000000000}
 >     ]
 $ hypar simulate $TMP/ours-plan.json | head -n 1
-> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+> gpt2, batch 64, fp32, on 8 devices: a step takes 256 ms
 
 $ hypar machines cluster:4x2,node4.peak=0.5x
 > hypar: machine 'cluster:4x2,node4.peak=0.5x': node 4, expected one of 0 to 3

@@ -247,12 +247,35 @@ static void classes_follow_from_what_is_reduced(void **state)
         { OP_RELU, "n c", 0, KERNEL_STREAM },
         { OP_MSE_LOSS, "n c", 0, KERNEL_ROW }, /* one number: no columns */
         { OP_MAX_POOL, "halving", 0, KERNEL_WINDOW },
+        { OP_ROPE, "three heads", 0, KERNEL_ROTATION },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph = graph_of(cases[i].kind, cases[i].label);
         assert_int_equal(hp_kernel_class(last_nest(graph), cases[i].pass), cases[i].class);
         hypar_graph_free(graph);
     }
+}
+
+/* Written out they are as slow as a library's windows. */
+static void rotations_stream_as_one_kernel(void **state)
+{
+    (void)state;
+    struct hypar_device device = measured_device();
+    device.kernels.stream_efficiency = 0.5;
+    device.kernels.window_efficiency = 0.125;
+    struct hypar_graph *graph = graph_of(OP_ROPE, "three heads");
+    for (int how = 0; how < 3; how++) {
+        struct kernel_place at = { .device = &device,
+                                   .precision = HYPAR_FP32,
+                                   .kernels =
+                                       how == 1 ? HYPAR_KERNELS_COMPILED : HYPAR_KERNELS_EAGER,
+                                   .fused_norms = how == 2 };
+        struct kernel rotation = { .class = hp_kernel_class(last_nest(graph), 0),
+                                   .bytes = 6e9 };
+        double kernel_s = device.kernels.kernel_s, all_s = 6e9 / device.memory_bytes_per_s;
+        assert_close(hp_kernel_seconds(&rotation, &at), kernel_s + all_s / (how ? 0.5 : 0.125));
+    }
+    hypar_graph_free(graph);
 }
 
 /* Of causal attention's scores each part computes what its queries see, counted one by one, and
@@ -317,7 +340,8 @@ static struct hypar_graph *attention_of(int64_t tokens, int64_t width, bool caus
 
 /* 2 samples of 2 heads: products of 2 x tokens^2 x width in the forward half, 5 in the backward
  * half, at the share of their half, of heads of this width, and of the generation; queries see
- * keys, of which causal ones count 1.5, and cost 16 more. */
+ * keys, of which causal ones count 1.5, and cost 16 more. The time that a kernel takes longer
+ * than the best one forward takes 0.65 of the joules. */
 static void attention_has_a_rate_of_its_own(void **state)
 {
     (void)state;
@@ -339,6 +363,9 @@ static void attention_has_a_rate_of_its_own(void **state)
     device.kernels.attention_keys = 16;
     device.kernels.attention_causal = 1.5;
     device.kernels.flash2_share = 0.6;
+    device.power_limit_w = 1e12;
+    device.fp32_op_j = 3;
+    device.vector_op_j = 5; /* of softmax: in those of products */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph =
             attention_of(cases[i].tokens, cases[i].width, cases[i].causal);
@@ -347,21 +374,29 @@ static void attention_has_a_rate_of_its_own(void **state)
                                    .precision = HYPAR_FP32,
                                    .kernels = HYPAR_KERNELS_EAGER,
                                    .attention = cases[i].kernel };
-        double bytes[MAX_OPERANDS], half_s[2] = { 0, 0 }, t = (double)cases[i].tokens,
-                                    d = (double)cases[i].width;
+        double bytes[MAX_OPERANDS], half_s[2] = { 0, 0 }, half_j[2] = { 0, 0 };
+        double t = (double)cases[i].tokens, d = (double)cases[i].width;
+        double seen = cases[i].causal ? (t + 1) / 2 / t : 1;
         struct kernel_pass pass = { .bytes = bytes };
         struct range range[MAX_AXES];
         hp_whole_ranges(nest, range);
         for (int p = 0; p < nest->n_passes; p++) {
-            double other_s = nest->pass[p].other / (2e12 * 0.8);
+            double other_s = seen * nest->pass[p].other / (2e12 * 0.8);
             hp_kernel_pass(nest, p, range, &at, &pass);
-            if (nest->pass[p].n_products)
-                half_s[nest->pass[p].backward] += pass.arithmetic_s - other_s;
+            if (!nest->pass[p].n_products)
+                continue;
+            half_s[nest->pass[p].backward] += pass.arithmetic_s - other_s;
+            half_j[nest->pass[p].backward] += pass.arithmetic_j;
         }
         double keys = (cases[i].causal ? 1.5 * (t + 1) / 2 : t) + 16;
         double product_s = 2. * 2 * 2 * t * keys * d * (1 + 24 / d) / (2e12 * 0.8);
         expect_within("forward", half_s[0], 2 * product_s / cases[i].forward);
         expect_within("backward", half_s[1], 5 * product_s / cases[i].backward);
+        double dense_j = 3 * product_s * (2e12 * 0.8) / 1.25; /* 3 J an operation */
+        expect_within("joules forward", half_j[0],
+                      2 * dense_j * (1 + 0.65 * (1.25 / cases[i].forward - 1)));
+        expect_within("joules backward", half_j[1],
+                      5 * dense_j * (1 + 0.65 * (1.25 / cases[i].backward - 1)));
         hypar_graph_free(graph);
     }
 }
@@ -414,6 +449,7 @@ int main(void)
         cmocka_unit_test(vectors_have_a_rate),
         cmocka_unit_test(losses_are_two_kernels),
         cmocka_unit_test(classes_follow_from_what_is_reduced),
+        cmocka_unit_test(rotations_stream_as_one_kernel),
         cmocka_unit_test(causal_attention_computes_what_is_seen),
         cmocka_unit_test(attention_has_a_rate_of_its_own),
         cmocka_unit_test(a_kernel_keeps_to_the_power_limit),

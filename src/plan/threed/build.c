@@ -106,7 +106,8 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
                        (long long)l->micro_batches, l->data, (long long)batch);
     if (!hp_schedule[l->schedule].fill)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule '%s', expected one that flushes, in an order of its own",
+                       "schedule '%s', expected one that ends with a flush and whose order of "
+                       "slots is not listed",
                        hypar_schedule_text(l->schedule));
     if (l->pipeline == 1 && l->schedule != HYPAR_SCHEDULE_NONE)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs a pipeline, expected '%s'",
