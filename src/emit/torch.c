@@ -258,10 +258,16 @@ static const char *frozen_list(const struct torch_script *s)
     return list;
 }
 
-/* Replicas and micro-batches of the script are parts of the first dimension. */
+/* Replicas and micro-batches of the script are parts of the first dimension, and have samples
+ * of their own. */
 static enum hypar_status check_arguments(const struct torch_script *s, struct hypar_error *err)
 {
     bool divided = s->data || s->plan->schedule.micro_batches > 1;
+    if (s->graph->n_mixing > 0 && divided)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s mixes samples, and replicas and micro-batches of PyTorch have their "
+                       "own: the loss would be another; expected neither",
+                       s->graph->mixing[0]);
     for (int i = 0; i < s->graph->n_arguments && divided; i++)
         if (s->graph->arguments[i].sample_dim != 0)
             return hp_fail(err, HYPAR_INFEASIBLE,

@@ -11,7 +11,8 @@ static const char TEXT_REFUSED[] =
 
 static const char TEXT_KEY[] =
 "def key(table, name):\n"
-"    \"\"\"A module's entry: its path, or that with * for numbers.\"\"\"\n"
+"    \"\"\"A module's entry: its path, or that with * for numbers. A trace calls the second call of a module path@1.\"\"\"\n"
+"    name = re.sub(\"@[0-9]+\", \"\", name)\n"
 "    return next((k for k in (name, re.sub(r\"(?<![^.])[0-9]+(?![^.])\", \"*\", name)) if k in table), None)\n"
 "\n\n";
 
@@ -177,6 +178,10 @@ static const char TEXT_FP32_NORMS[] =
 "            fully_shard(module, mesh=mesh, reshard_after_forward=%s)\n";
 
 static const char TEXT_UNITS[] =
+"    for module in [*model.modules()]:\n"
+"        for k, p in [*module.named_parameters(recurse=False)]:\n"
+"            if p.dim() == 0:  # fully_shard() divides along a dimension\n"
+"                module.register_parameter(k, nn.Parameter(p.detach().view(1), p.requires_grad))\n"
 "    units = [m for name, m in model.named_modules() if key(UNITS, name)%s and any(True for _ in m.parameters())]\n"
 "    for module in [*units, root]:\n"
 "        fully_shard(module, mesh=mesh, reshard_after_forward=%s%s)\n"
@@ -322,7 +327,7 @@ static const char TEXT_FILL[] =
 "\n\n"
 "def put(p, value):\n"
 "    \"\"\"Copy this rank's shard of a value.\"\"\"\n"
-"    value = value.to(p.device)\n"
+"    value = value.to(p.device).view(p.shape)\n"
 "    if isinstance(p, DTensor):\n"
 "        value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()\n"
 "        p = p.to_local()\n"
@@ -477,12 +482,13 @@ static const char TEXT_STAGE[] =
 "                m.recompile()\n"
 "\n"
 "    def tie(self, params):\n"
-"        \"\"\"A parameter that has several names is one, of this stage alone: the trace has one for each name.\"\"\"\n"
-"        seen, one = Counter(params.values()), {}\n"
+"        \"\"\"A parameter that has several names, or whose module is called again, is one, of this stage alone: the trace has one for each.\"\"\"\n"
+"        of = {name: params.get(re.sub(\"@[0-9]+\", \"\", name)) for name, _ in self.module.named_parameters(remove_duplicate=False)}\n"
+"        names, calls, one = Counter(params.values()), Counter(of.values()), {}\n"
 "        for name, p in [*self.module.named_parameters(remove_duplicate=False)]:\n"
-"            if seen[params.get(name)] > 1:\n"
+"            if of[name] is not None and max(names[of[name]], calls[of[name]]) > 1:\n"
 "                path, _, last = name.rpartition(\".\")\n"
-"                p = one.setdefault(params[name], nn.Parameter(p.detach().clone(), p.requires_grad))\n"
+"                p = one.setdefault(of[name], nn.Parameter(p.detach().clone(), p.requires_grad))\n"
 "                self.module.get_submodule(path).register_parameter(last, p)\n"
 "\n"
 "    def crossing(self, index):\n"

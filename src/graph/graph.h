@@ -114,6 +114,8 @@ struct hypar_graph {
     /* "module:function" of Python, the loss that the graph ends in; NULL: the loss is the last
      * operator, or the model's own. */
     const char *loss_function;
+    const char **mixing; /* where that model mixes samples, with module and line */
+    int n_mixing;
     /* Functions of PyTorch that its DTensor cannot run, with module and line. */
     const char **undivided;
     int n_undivided;

@@ -54,8 +54,9 @@ enum hypar_status hp_read_torch(struct hypar_graph *graph, const struct json *ro
                                 int64_t file_batch, struct hypar_error *err)
 {
     struct arena *arena = &graph->arena;
-    struct json modules, undivided, arguments;
+    struct json modules, mixing, undivided, arguments;
     TRY(HP_JSON_READ(root, err, JSON_LIST("?modules", &modules, HP_MAX_OPS),
+                     JSON_LIST("?mixing", &mixing, HP_MAX_OPS),
                      JSON_LIST("?undivided", &undivided, HP_MAX_OPS),
                      JSON_LIST("?arguments", &arguments, HP_MAX_TENSORS),
                      JSON_BOOL("?own_loss", &graph->own_loss),
@@ -65,6 +66,7 @@ enum hypar_status hp_read_torch(struct hypar_graph *graph, const struct json *ro
     TRY(read_texts(arena, &modules, &graph->modules, &graph->n_modules, err));
     for (int i = 0; i < graph->n_modules; i++)
         hp_table_put(&graph->module_at, arena, graph->modules[i], strlen(graph->modules[i]), i);
+    TRY(read_texts(arena, &mixing, &graph->mixing, &graph->n_mixing, err));
     TRY(read_texts(arena, &undivided, &graph->undivided, &graph->n_undivided, err));
     graph->n_arguments = hp_json_length(&arguments);
     graph->arguments = NEW(arena, struct torch_argument, graph->n_arguments);
@@ -105,6 +107,7 @@ void hp_write_torch(struct json_writer *w, const struct hypar_graph *graph)
 {
     write_texts(w, "modules", graph->modules, graph->n_modules);
     write_arguments(w, graph);
+    write_texts(w, "mixing", graph->mixing, graph->n_mixing);
     write_texts(w, "undivided", graph->undivided, graph->n_undivided);
     if (graph->loss_function)
         hp_json_put_string(w, "loss_function", graph->loss_function);

@@ -68,7 +68,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > def key(table, name):
->     """A module's entry: its path, or that with * for numbers."""
+>     """A module's entry: its path, or that with * for numbers. A trace calls the second call of a module path@1."""
+>     name = re.sub("@[0-9]+", "", name)
 >     return next((k for k in (name, re.sub(r"(?<![^.])[0-9]+(?![^.])", "*", name)) if k in table), None)
 >
 >
@@ -296,12 +297,13 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >                 m.recompile()
 >
 >     def tie(self, params):
->         """A parameter that has several names is one, of this stage alone: the trace has one for each name."""
->         seen, one = Counter(params.values()), {}
+>         """A parameter that has several names, or whose module is called again, is one, of this stage alone: the trace has one for each."""
+>         of = {name: params.get(re.sub("@[0-9]+", "", name)) for name, _ in self.module.named_parameters(remove_duplicate=False)}
+>         names, calls, one = Counter(params.values()), Counter(of.values()), {}
 >         for name, p in [*self.module.named_parameters(remove_duplicate=False)]:
->             if seen[params.get(name)] > 1:
+>             if of[name] is not None and max(names[of[name]], calls[of[name]]) > 1:
 >                 path, _, last = name.rpartition(".")
->                 p = one.setdefault(params[name], nn.Parameter(p.detach().clone(), p.requires_grad))
+>                 p = one.setdefault(of[name], nn.Parameter(p.detach().clone(), p.requires_grad))
 >                 self.module.get_submodule(path).register_parameter(last, p)
 >
 >     def crossing(self, index):
@@ -506,7 +508,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def put(p, value):
 >     """Copy this rank's shard of a value."""
->     value = value.to(p.device)
+>     value = value.to(p.device).view(p.shape)
 >     if isinstance(p, DTensor):
 >         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
 >         p = p.to_local()
@@ -820,6 +822,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 >     """Replicas divide parameters, gradients and the optimizer's state: ZeRO-3."""
+>     for module in [*model.modules()]:
+>         for k, p in [*module.named_parameters(recurse=False)]:
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
+>                 module.register_parameter(k, nn.Parameter(p.detach().view(1), p.requires_grad))
 >     units = [m for name, m in model.named_modules() if key(UNITS, name) and any(True for _ in m.parameters())]
 >     for module in [*units, root]:
 >         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
@@ -966,7 +972,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def put(p, value):
 >     """Copy this rank's shard of a value."""
->     value = value.to(p.device)
+>     value = value.to(p.device).view(p.shape)
 >     if isinstance(p, DTensor):
 >         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
 >         p = p.to_local()
@@ -1465,6 +1471,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32))
 >         def resize(storage, size):  # by which fully_shard() frees what it gathered
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
@@ -1475,6 +1482,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
 >         def resize(storage, size):  # by which fully_shard() frees what it gathered
 

@@ -196,6 +196,25 @@ def pair():
     return Pair(), {"ids": ids[:, :-1], "labels": ids[:, 1:]}, None
 
 
+class Scaled(nn.Module):
+    """A module that is called again, in another stage, and a parameter that is one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.scale = nn.Embedding(24, 16), nn.Parameter(torch.tensor(1.5))
+        self.first, self.second, self.head = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 24)
+
+    def forward(self, ids, more):
+        x = self.first(self.embed(ids)).relu()
+        return self.head(self.second(self.embed(more) + x).relu() * self.scale)
+
+
+def scaled():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+    return Scaled(), {"ids": ids[:, :-1], "more": ids[:, :-1].flip(1)}, ids[:, 1:]
+
+
 class RotaryBlock(nn.Module):
     """Attention that cuts the tables itself where the model does not, or that has tables of its own."""
 
@@ -273,7 +292,7 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "scaled": scaled, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
 
 
 LOSSES = {"targets": "models:classes_and_boxes"}  # by network: a function of what it returns and of the target
@@ -322,6 +341,8 @@ CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
     ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
+    ("dp", "scaled", 2, {"data": 2, "begin": "state"}),
+    ("stages", "scaled", 2, "second"),
     ("dp", "targets", 2, {"data": 2, "micro_batches": 2}),
     ("tensor", "targets", 2, {"tensor": 2}),
     ("gpipe", "targets", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),

@@ -15,15 +15,18 @@ from .windows import reduce
 
 def ignored(call, target, ignore_index):
     """Which labels the model itself makes up, whatever it is given, to be ignored; by element of one sample."""
-    other = Host(call.t.program, *_others(call.t))
+    try:
+        other = Host(call.t.program, *_others(call.t))
+    except (IndexError, RuntimeError):  # integers that choose elements may only be moved
+        other = Host(call.t.program, *_others(call.t, 0))
     value, changed = target.value, other.values[target.node]
     return ((value == ignore_index) & (changed == ignore_index)), bool((value == ignore_index).any())
 
 
-def _others(translation):
+def _others(translation, more=1):
     """The example with other integers."""
     def change(x):
-        return x.flip(-1).roll(1, 0) + 1 if isinstance(x, torch.Tensor) and not x.is_floating_point() else x
+        return x.flip(-1).roll(1, 0) + more if isinstance(x, torch.Tensor) and not x.is_floating_point() else x
     return torch.utils._pytree.tree_map(change, translation.example)
 
 
