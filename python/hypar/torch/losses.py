@@ -148,7 +148,8 @@ def left_out(call, rest, told):
             continue
         text = f"output '{name}' has {len(own_params)} parameters that the loss does not reach ('{own_params[0]}')"
         if not told:
-            raise Cannot(f"{where_of(call, node)}: {text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
+            fixed = "" if call.t.symbolic else " (the model fixes its batch, so that samples are not followed everywhere: x.shape[0] in place of len(x) leaves it open)"
+            raise Cannot(f"{where_of(call, node)}: {text}{fixed}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
         graph.notes.append(f"{text}: they are left out")
         graph.told.update(own_params)
 
@@ -243,8 +244,8 @@ def opaque_loss(call, inputs):
 
 
 def with_samples(call, node):
-    """What the network computes, or is given, nearest to a loss, that still has its samples."""
-    found, left, seen = [], [node], set()
+    """What the network computes, or is given, nearest to a loss, that still has its samples; and parameters on the way that nothing else reads."""
+    found, params, left, seen = [], {}, [node], set()
     while left:
         n = left.pop()
         if n in seen:
@@ -255,10 +256,11 @@ def with_samples(call, node):
         if tensors and all(v.size != () and v.sample is not None for v in tensors):
             found += [call.settle(v) for v in tensors]
         else:
+            params.update({v.base: v for v in tensors if v.base in call.graph.params and not call.graph.read(v.base)})
             left += n.all_input_nodes
     if not found:
         raise Cannot("the model's loss does not depend on its samples")
-    return found[::-1]
+    return [*found[::-1], *map(call.settle, params.values())]
 
 
 def per_sample(call, node, factor):
