@@ -70,8 +70,8 @@ bool hp_casts_weights(const struct hypar_plan *plan);
 bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
-void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
-                    const struct memory_how *how);
+void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
+                            const struct memory_how *how);
 
 /* What programs may use of a device, less what keeps a plan that is predicted to fill it within
  * its memory with how->certainty. */

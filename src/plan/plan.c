@@ -90,6 +90,22 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
     plan->n_stages++;
 }
 
+void hp_plan_add_range(struct hypar_plan *plan, int from, int to, int first, int n_devices,
+                       int replicas)
+{
+    struct arena scratch = { 0 };
+    int *op = NEW(&scratch, int, to - from);
+    for (int i = from; i < to; i++)
+        op[i - from] = i;
+    hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = to - from,
+                                                   .op = op,
+                                                   .n_devices = n_devices,
+                                                   .device = plan->all_devices + first,
+                                                   .replicas = replicas,
+                                                   .share = HYPAR_SHARE_BATCH });
+    hp_arena_free(&scratch);
+}
+
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule)
 {
     plan->schedule = *schedule;

@@ -111,6 +111,11 @@ struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 
+/* Append a stage of the operators from .. to - 1 on n_devices devices from `first` on, whose
+ * replicas share a batch. */
+void hp_plan_add_range(struct hypar_plan *plan, int from, int to, int first, int n_devices,
+                       int replicas);
+
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule);
 
 /* Which operators are computed again, as a word says (recompute.c). */

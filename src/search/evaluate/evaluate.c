@@ -9,7 +9,7 @@
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
 #include "search/limits.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 /* Links that messages cross take as long to look at as one task. */
 enum { CROSSED_LIKE_TASK = 32 };

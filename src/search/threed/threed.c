@@ -15,7 +15,7 @@
 #include "search/limits.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 #include "search/threed/estimate.h"
 
 struct threed_search {
