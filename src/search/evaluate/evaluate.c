@@ -31,7 +31,6 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .generator = generator,
         .planner = planner,
         .fastest = { .step_s = INFINITY },
-        .off = hp_problem_calibration(problem),
     };
     set_budget(out, 1);
     for (int i = 0; i < HP_FAMILIES; i++)
@@ -273,8 +272,8 @@ static bool is_simpler(struct evaluation *e, const struct hypar_plan *plan,
     bool fits = e->plan && hp_fits(&e->best.memory);
     if (other.step_s < e->fastest.step_s)
         e->fastest = other;
-    bool equal = hp_are_equal(&e->off, other.step_s, e->fastest.step_s);
-    bool was_equal = fits && hp_are_equal(&e->off, e->equal.step_s, e->fastest.step_s);
+    bool equal = hp_are_equal(other.step_s, e->fastest.step_s);
+    bool was_equal = fits && hp_are_equal(e->equal.step_s, e->fastest.step_s);
     bool better = equal != was_equal                   ? equal
                   : hp_is_preferred(&other, &e->equal) ? true
                   : hp_is_preferred(&e->equal, &other) ? false
