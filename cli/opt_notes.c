@@ -71,12 +71,15 @@ void opt_note_one_stage(const struct args *args, const struct hypar_plan *plan)
 
 void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
 {
-    if (hypar_plan_divides_statistics(plan))
-        opt_note(args,
-                 "batch norms take the statistics of each micro-batch (of %d samples or more, "
-                 "unless --micro-batches asks for less): losses are not those of the whole "
-                 "batch, which --micro-batches 1 keeps together",
-                 HYPAR_LEAST_NORM_SAMPLES);
+    int64_t micro = hypar_plan_schedule(plan).micro_batches;
+    int64_t samples = hypar_graph_info(hypar_plan_graph(plan)).batch / (micro > 0 ? micro : 1);
+    if (!hypar_plan_divides_statistics(plan))
+        return;
+    opt_note(
+        args,
+        "batch norms take the statistics of each micro-batch, %lld sample%s: losses are not "
+        "those of the whole batch, which --micro-batches 1 keeps together",
+        (long long)samples, samples == 1 ? "" : "s");
 }
 
 void opt_note_target(const struct args *args, const struct hypar_plan *plan, const char *target)

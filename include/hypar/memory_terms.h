@@ -1,7 +1,7 @@
 /* hypar/memory_terms.h - what fills a device's memory: a row for each term, and struct
  * hypar_memory.
  *
- *     TERM(member, level, told, words, meaning)
+ *     TERM(member, level, shown, words, meaning)
  *
  * `member` of struct hypar_memory has the bytes; the key of JSON is the member and "_bytes".
  * `words` stand in texts and tables: ALWAYS, or only where the term is NONZERO. `meaning` is
@@ -39,7 +39,7 @@
 
 #define HYPAR_MEMORY_TERMS(TERM) HYPAR_TENSOR_TERMS(TERM) HYPAR_FRAMEWORK_TERMS(TERM)
 
-#define HYPAR_MEMORY_MEMBER(member, level, told, words, meaning) double member;
+#define HYPAR_MEMORY_MEMBER(member, level, shown, words, meaning) double member;
 
 /* The contents of a device's memory when it is fullest, in bytes. The terms of the peak come
  * first: a member for each row above. */

@@ -183,9 +183,11 @@ static enum hypar_status add_shards(struct strides *s, const struct hypar_plan *
         int tensor = node->tensor[o];
         if (tensor >= 0 && plan->graph->tensors[tensor].kind == TENSOR_PARAM &&
             !add_shard(s, node->nest, digits, o, mine->shard_over))
-            return hp_fail(err, HYPAR_INFEASIBLE,
-                           "%d devices that divide a parameter are no rows of the mesh",
-                           mine->shard_over);
+            return hp_fail(
+                err, HYPAR_INFEASIBLE,
+                "a parameter is divided among %d devices, expected devices that form "
+                "dimensions of the mesh",
+                mine->shard_over);
     }
     return HYPAR_OK;
 }

@@ -87,9 +87,10 @@ enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table
         int i = recomputed_around(graph, &m, op);
         if (i < 0)
             return hp_fail(err, HYPAR_INFEASIBLE,
-                           "op '%s': recompute: PyTorch computes whole modules again; expected "
-                           "all operators of one that is called, but what others read (put "
-                           "layers into modules of their own, or plan with --recompute none)",
+                           "op '%s': recompute: PyTorch recomputes whole modules; expected a "
+                           "module all of whose operators are recomputed, except those that "
+                           "others read (put layers into modules of their own, or plan with "
+                           "--recompute none)",
                            graph->ops[op].name);
         if (!written[i])
             hp_add_row(s->arena, out, path_of(&m.module[i], s->arena), "True");

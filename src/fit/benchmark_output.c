@@ -142,7 +142,8 @@ static void add_rank(struct output *o, const struct words *words)
         o->host[o->n_hosts++] = hp_arena_strdup(o->arena, words->at[on + 1]);
 }
 
-/* A line of '#'. The heading names the words of rows: the first time is out of place. */
+/* A line that begins with '#': a rank, the settings, or the heading. The heading names the
+ * columns; the first "time" in it is the column that is measured out of place. */
 static void read_comment(struct output *o, struct words *words)
 {
     int first = strcmp(words->at[0], "#") == 0, size, threads = 1, devices = 1;

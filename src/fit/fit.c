@@ -25,10 +25,11 @@ static void set_variables(struct search *s, const double *x)
     hp_predictor_set(&s->predictor, value);
 }
 
-/* A doubt about a figure that is e times what it was before, as the residual of a row. Steps
- * are few: without doubts, a figure that few of them feel would explain any of them. 7 % say
- * that a figure twice as large is as strange as a row that is 5 % off. Doubled, figures stay
- * nearer to what they were, right or not. */
+/* The residual that is added for a figure which is e (2.718) times its value before the fit. It
+ * keeps figures near their earlier values: there are few steps, and without it a figure on
+ * which few steps depend could explain any error of these steps. With 7 %, doubling a figure
+ * costs as much as a row that is 5 % off. A larger value keeps figures nearer to what they
+ * were, right or wrong. */
 static const double strange = 0.07;
 
 static double doubt(const struct search *s, int k, const double *x)
@@ -168,8 +169,8 @@ static void remove_variable(struct search *s, int k)
     s->n--;
 }
 
-/* How much a change by a tenth, or of what is 0 a large one, moves all rows together, in
- * logarithms, from their `usual` residuals. */
+/* The sum over all rows by which the residual (a logarithm) moves from its `usual` value if
+ * variable `k` changes by a tenth. A variable that is 0 changes by more. */
 static double influence(struct search *s, int k, const double *usual)
 {
     static const double change = 0.1;
@@ -208,8 +209,9 @@ static void choose_few(struct search *s)
     }
 }
 
-/* A time or a length at its least value is 0, if it may be 0 and rows depended on its earlier
- * value. Returns the number of these rows; 0: the constant is not 0. */
+/* Has the search brought the constant of variable `k` to its lower limit, where it counts as 0?
+ * Only a constant that may be 0 counts, and only if rows depended on its earlier value. Returns
+ * the number of these rows; 0: the constant is not 0. */
 static int rows_of_none(struct search *s, int k)
 {
     int c = s->constant[k], n = 0;

@@ -184,6 +184,23 @@ int hp_first_output(const struct op *op)
     return o;
 }
 
+int hp_only_reader(const struct hypar_graph *graph, int op)
+{
+    const struct op *o = &graph->ops[op];
+    int reader = -1;
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i];
+        if (t < 0 || graph->tensors[t].kind != TENSOR_ACTIVATION)
+            continue;
+        for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++) {
+            if (reader >= 0 && graph->use[u].op != reader)
+                return -1;
+            reader = graph->use[u].op;
+        }
+    }
+    return reader;
+}
+
 bool hp_op_weighted(const struct hypar_graph *graph, int op)
 {
     return (hp_op[graph->ops[op].kind].flags & ROW_WEIGHTED) != 0;

@@ -256,6 +256,9 @@ struct sharing *hp_sharing(struct arena *arena, const struct hypar_graph *graph,
 int hp_output_operand(const struct op *op, int tensor);
 int hp_first_output(const struct op *op);
 
+/* The only operator that reads activations which `op` writes; -1: none, or several. */
+int hp_only_reader(const struct hypar_graph *graph, int op);
+
 /* The measurements of an opaque operator, for the whole batch. Of several choices the first
  * counts; its backward half is taken as twice the forward half. */
 struct op_measure {

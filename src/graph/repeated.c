@@ -1,6 +1,119 @@
-/* Finding repeated layers: the sequence of operators is compared with itself, shifted. Equal
- * operators share a nest. */
+/* Finds repeated layers: runs in the sequence of operators. Equal operators share a nest. */
 #include "graph/repeated.h"
+
+/* Runs of a sequence: the sequence is compared with itself at many distances ------------ */
+
+enum { MOST_COMPARED = 100 * 1000 * 1000 };
+
+struct finder {
+    struct arena *arena;
+    const int *token;
+    const int64_t *border;
+    int *last;        /* by token: its last position, plus one */
+    int *tried;       /* by distance: the last search that tried it */
+    int search;       /* the number of the current search */
+    int64_t compared; /* comparisons of all searches */
+    struct run *run;
+    int n, capacity;
+};
+
+static void add_run(struct finder *f, int first, int period, int count)
+{
+    if (period == 0)
+        return;
+    f->run = GROW(f->arena, struct run, f->run, f->n, &f->capacity);
+    f->run[f->n++] = (struct run){ first, period, count };
+}
+
+/* Find the longest run with this period in from .. to - 1, if it covers more than the best so
+ * far. *spare members after it continue the pattern. */
+static void look_for(struct finder *f, int from, int to, int period, struct run *best,
+                     int *spare)
+{
+    int same = 0;
+    for (int i = from + period; i <= to; i++) {
+        if (i < to && f->token[i] == f->token[i - period]) {
+            same++;
+            continue;
+        }
+        int count = same / period + 1;
+        int more = count * period - best->count * best->period;
+        if (count > 1 && (more > 0 || (more == 0 && period < best->period))) {
+            *best = (struct run){ i - same - period, period, count };
+            *spare = same % period;
+        }
+        same = 0;
+    }
+    f->compared += to - from;
+}
+
+static struct run find_best(struct finder *f, int from, int to)
+{
+    struct run best = { 0 };
+    int spare = 0, shift = 0;
+    f->search++;
+    for (int i = from; i < to; i++)
+        f->last[f->token[i]] = 0;
+    for (int i = from; i < to && f->compared < MOST_COMPARED; i++) {
+        int *before = &f->last[f->token[i]], period = *before ? i + 1 - *before : 0;
+        *before = i + 1;
+        if (period && f->tried[period] != f->search)
+            look_for(f, from, to, period, &best, &spare);
+        f->tried[period] = f->search;
+    }
+    int second = best.first + best.period;
+    for (int s = 1; s <= spare && f->border; s++)
+        shift = f->border[second + s] < f->border[second + shift] ? s : shift;
+    best.first += shift;
+    return best;
+}
+
+/* The recursion goes only to the left, where every run covers less than the run after it. */
+static void find_all(struct finder *f, int from, int to)
+{
+    for (;;) {
+        struct run best = find_best(f, from, to);
+        if (best.count < 2)
+            break;
+        find_all(f, from, best.first);
+        add_run(f, best.first, best.period, best.count);
+        from = best.first + best.period * best.count;
+    }
+    add_run(f, from, to - from, 1);
+}
+
+static struct finder finder_of(struct arena *arena, const int *token, int n,
+                               const int64_t *border)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++)
+        most = token[i] > most ? token[i] : most;
+    return (struct finder){ .arena = arena,
+                            .token = token,
+                            .border = border,
+                            .last = NEW(arena, int, most + 1),
+                            .tried = NEW(arena, int, n + 1) };
+}
+
+struct run hp_best_run(const int *token, int n, const int64_t *border)
+{
+    struct arena scratch = { 0 };
+    struct finder f = finder_of(&scratch, token, n, border);
+    struct run best = find_best(&f, 0, n);
+    hp_arena_free(&scratch);
+    return best;
+}
+
+struct run *hp_find_runs(struct arena *arena, const int *token, int n, const int64_t *border,
+                         int *n_runs)
+{
+    struct finder f = finder_of(arena, token, n, border);
+    find_all(&f, 0, n);
+    *n_runs = f.n;
+    return f.run;
+}
+
+/* Layers ------------------------------------------------------------------------------ */
 
 int64_t *hp_crossing(struct arena *arena, const struct hypar_graph *graph, bool elements)
 {
@@ -19,60 +132,15 @@ int64_t *hp_crossing(struct arena *arena, const struct hypar_graph *graph, bool 
     return crossing;
 }
 
-/* Find the longest run with this period, if it is longer than the best so far. */
-static void look_for(const struct hypar_graph *graph, int period, struct repeated_layers *best,
-                     int *spare)
-{
-    int run = 0;
-    for (int i = period; i <= graph->n_ops; i++) {
-        if (i < graph->n_ops && graph->ops[i].nest == graph->ops[i - period].nest) {
-            run++;
-            continue;
-        }
-        int count = run / period + 1;
-        if (count > 1 && count * period > best->count * best->n_ops) {
-            *best = (struct repeated_layers){ i - run - period, period, count };
-            *spare = run % period;
-        }
-        run = 0;
-    }
-}
-
-/* Where a layer may begin, within `spare` operators of the first position. */
-static int least_crossing(const struct hypar_graph *graph, const struct repeated_layers *layers,
-                          int spare)
-{
-    struct arena scratch = { 0 };
-    const int64_t *crossing = hp_crossing(&scratch, graph, true);
-    int best = 0;
-    for (int shift = 1; shift <= spare; shift++) /* where the second layer begins */
-        if (crossing[layers->first + layers->n_ops + shift] <
-            crossing[layers->first + layers->n_ops + best])
-            best = shift;
-    hp_arena_free(&scratch);
-    return layers->first + best;
-}
-
 struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph)
 {
-    struct repeated_layers best = { 0 };
     struct arena scratch = { 0 };
-    int *last = NEW(&scratch, int,
-                    graph->n_nests); /* by nest: the operator after the last one with it */
-    bool *tried = NEW(&scratch, bool, graph->n_ops);
-    int spare = 0;
-    for (int i = 0; i < graph->n_ops; i++) {
-        int *before = &last[graph->ops[i].nest->id];
-        int period = *before ? i + 1 - *before : 0;
-        *before = i + 1;
-        if (period && !tried[period])
-            look_for(graph, period, &best, &spare);
-        tried[period] = true;
-    }
+    int *nest = NEW(&scratch, int, graph->n_ops);
+    for (int op = 0; op < graph->n_ops; op++)
+        nest[op] = graph->ops[op].nest->id;
+    struct run best = hp_best_run(nest, graph->n_ops, hp_crossing(&scratch, graph, true));
     hp_arena_free(&scratch);
-    if (best.count > 0 && spare > 0)
-        best.first = least_crossing(graph, &best, spare);
-    return best;
+    return (struct repeated_layers){ best.first, best.period, best.count };
 }
 
 static bool are_borders(const struct repeated_layers *layers, const bool *borders, int moved)

@@ -1,9 +1,26 @@
-/* graph/repeated.h - finding the layers that a network repeats (blocks of a transformer).
- * Internal. */
+/* graph/repeated.h - finds repetitions in a sequence, and the layers that a network repeats
+ * (blocks of a transformer). Internal. */
 #ifndef GRAPH_REPEATED_H
 #define GRAPH_REPEATED_H
 
 #include "graph/graph.h"
+
+/* Members first .. first + count * period - 1: the same `period` members, `count` times. */
+struct run {
+    int first, period;
+    int count; /* 1: members without repetition */
+};
+
+/* All of token[0..n-1] as runs, in order: first the run that covers most, then the same for the
+ * parts before and after it. If a run could begin at several members, it begins where the
+ * beginning of its second period has the least border[0..n]; NULL: at the first. In sequences
+ * with very many distances between equal members, only some distances are tried. */
+struct run *hp_find_runs(struct arena *arena, const int *token, int n, const int64_t *border,
+                         int *n_runs);
+
+/* The run of token[0..n-1] that covers most, of several the one with the shortest period;
+ * count 0: nothing is repeated. */
+struct run hp_best_run(const int *token, int n, const int64_t *border);
 
 /* Layer i is operators first + i * n_ops .. first + (i + 1) * n_ops - 1. */
 struct repeated_layers {

@@ -106,8 +106,9 @@ static enum hypar_status read_ranges(const struct weights *weights,
     return HYPAR_OK;
 }
 
-/* Elements [start, start + n) of what is `from` to `to` of one dimension of the ranges: in the
- * ranges they are runs of `kept` out of every `all`. */
+/* Reads elements [start, start + n) of a tensor that is a part of the stored tensor: in
+ * dimension `dim` the part has indices source->from .. source->to - 1. So of every `all` stored
+ * elements in a row, `kept` belong to the part. */
 static enum hypar_status read_cropped(const struct weights *weights,
                                       const struct weight_source *source, int64_t start,
                                       int64_t n, double *values, struct hypar_error *err)

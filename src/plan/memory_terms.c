@@ -31,8 +31,8 @@ static double framework_bytes(const struct memory_facts *at)
 
 #define ROW(member, level, words, bytes) \
     { words, #member "_bytes", offsetof(struct hypar_memory, member), MEMORY_##level, bytes },
-#define COUNTED(member, level, told, words, meaning)  ROW(member, level, words, NULL)
-#define COMPUTED(member, level, told, words, meaning) ROW(member, level, words, member##_bytes)
+#define COUNTED(member, level, shown, words, meaning)  ROW(member, level, words, NULL)
+#define COMPUTED(member, level, shown, words, meaning) ROW(member, level, words, member##_bytes)
 const struct memory_term hp_memory_terms[] = { HYPAR_TENSOR_TERMS(COUNTED)
                                                    HYPAR_FRAMEWORK_TERMS(COMPUTED){ 0 } };
 
@@ -139,8 +139,8 @@ double hypar_memory_probability(const struct hypar_memory *m)
     return normal_share((log(m->limit / m->peak) - m->error_bias) / m->error_spread);
 }
 
-void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
-                    const struct memory_how *how)
+void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
+                            const struct memory_how *how)
 {
     struct memory_facts at = { .device = device,
                                .how = *how,
@@ -175,7 +175,7 @@ static double filled(double tensors, const struct hypar_device *device,
                      const struct memory_how *how)
 {
     struct hypar_memory memory = { .buffers = tensors };
-    hp_fill_memory(&memory, device, how);
+    hp_add_framework_terms(&memory, device, how);
     return memory.peak;
 }
 
@@ -208,6 +208,6 @@ struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *de
                                       const struct memory_how *how)
 {
     struct hypar_memory memory = { .buffers = need };
-    hp_fill_memory(&memory, device, how);
+    hp_add_framework_terms(&memory, device, how);
     return memory;
 }

@@ -70,8 +70,8 @@ bool hp_casts_weights(const struct hypar_plan *plan);
 bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
-void hp_fill_memory(struct hypar_memory *memory, const struct hypar_device *device,
-                    const struct memory_how *how);
+void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
+                            const struct memory_how *how);
 
 /* What programs may use of a device, less what keeps a plan that is predicted to fill it within
  * its memory with how->certainty. */
@@ -91,8 +91,9 @@ double hp_memory_need(const struct hypar_memory *memory, const struct hypar_devi
 struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
                                       const struct memory_how *how);
 
-/* What to write behind what is left beside the terms that are no tensors. `limit_bytes` is the
- * limit with them; 0: the devices' own memory. `how` NULL: they are not left out. */
+/* The words that messages write behind the room for tensors: where the room comes from.
+ * `limit_bytes`: the limit before the other terms are subtracted; 0: the devices' own memory.
+ * `how` NULL: the other terms are not subtracted. */
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
                           const struct memory_how *how);
 

@@ -90,6 +90,22 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
     plan->n_stages++;
 }
 
+void hp_plan_add_range(struct hypar_plan *plan, int from, int to, int first, int n_devices,
+                       int replicas)
+{
+    struct arena scratch = { 0 };
+    int *op = NEW(&scratch, int, to - from);
+    for (int i = from; i < to; i++)
+        op[i - from] = i;
+    hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = to - from,
+                                                   .op = op,
+                                                   .n_devices = n_devices,
+                                                   .device = plan->all_devices + first,
+                                                   .replicas = replicas,
+                                                   .share = HYPAR_SHARE_BATCH });
+    hp_arena_free(&scratch);
+}
+
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule)
 {
     plan->schedule = *schedule;
@@ -108,30 +124,30 @@ void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order,
     }
 }
 
-/* The devices that `op` may use: those of its stage, else all; in groups, one per replica. */
-struct room {
-    const int *device;
-    int groups, each;
-};
-
-static struct room room_of(const struct hypar_plan *plan, int op)
+struct device_pool hp_device_pool(const struct hypar_plan *plan, int op)
 {
     int s = plan->ops[op].stage;
     if (s < 0)
-        return (struct room){ plan->all_devices, 1, plan->n_all_devices };
+        return (struct device_pool){ plan->all_devices, 1, plan->n_all_devices };
     const struct hypar_stage *stage = &plan->stages[s];
     int groups = stage->share == HYPAR_SHARE_MINIBATCH ? stage->replicas : 1;
-    return (struct room){ stage->device, groups, stage->n_devices / groups };
+    return (struct device_pool){ stage->device, groups, stage->n_devices / groups };
+}
+
+bool hp_same_devices(const struct op_plan *a, const struct op_plan *b)
+{
+    return a->n_devices == b->n_devices &&
+           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
 }
 
 int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts)
 {
-    return n_parts * room_of(plan, op).groups;
+    return n_parts * hp_device_pool(plan, op).groups;
 }
 
 bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts, int *available)
 {
-    *available = room_of(plan, op).each;
+    *available = hp_device_pool(plan, op).each;
     return n_parts <= *available;
 }
 
@@ -200,13 +216,13 @@ static int *own_devices(struct hypar_plan *plan, struct op_plan *op, int n)
 /* The first devices of every group; where that is a prefix of the list, the list itself. */
 static const int *default_devices(struct hypar_plan *plan, int op, int n_parts)
 {
-    struct room room = room_of(plan, op);
-    assert(n_parts <= room.each);
-    if (room.groups == 1 || n_parts == room.each)
-        return room.device;
-    int *own = own_devices(plan, &plan->ops[op], n_parts * room.groups);
-    for (int g = 0; g < room.groups; g++)
-        memcpy(own + g * n_parts, room.device + g * room.each, (size_t)n_parts * sizeof *own);
+    struct device_pool pool = hp_device_pool(plan, op);
+    assert(n_parts <= pool.each);
+    if (pool.groups == 1 || n_parts == pool.each)
+        return pool.device;
+    int *own = own_devices(plan, &plan->ops[op], n_parts * pool.groups);
+    for (int g = 0; g < pool.groups; g++)
+        memcpy(own + g * n_parts, pool.device + g * pool.each, (size_t)n_parts * sizeof *own);
     return own;
 }
 

@@ -111,6 +111,11 @@ struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 
+/* Append a stage of the operators from .. to - 1 on n_devices devices from `first` on, whose
+ * replicas share a batch. */
+void hp_plan_add_range(struct hypar_plan *plan, int from, int to, int first, int n_devices,
+                       int replicas);
+
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule);
 
 /* Which operators are computed again, as a word says (recompute.c). */
@@ -273,6 +278,17 @@ bool hp_tells_memory(const char *text);
 
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);
+
+/* The devices that `op` may use: those of its stage, else all, in `groups` groups of `each`
+ * devices, one group for each replica. */
+struct device_pool {
+    const int *device;
+    int groups, each;
+};
+struct device_pool hp_device_pool(const struct hypar_plan *plan, int op);
+
+/* Do two operators have the same devices in the same order? */
+bool hp_same_devices(const struct op_plan *a, const struct op_plan *b);
 
 /* How many devices `op` takes if it has `n_parts` parts. */
 int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts);

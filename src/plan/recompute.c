@@ -84,28 +84,11 @@ static void mark_all_layers(struct hypar_plan *plan, bool some)
     hp_arena_free(&scratch);
 }
 
-/* The only operator that reads what `op` writes, -1: there are others. */
-static int only_reader(const struct hypar_graph *g, int op)
-{
-    int reader = -1;
-    for (int o = g->ops[op].nest->n_inputs; o < g->ops[op].nest->n_operands; o++) {
-        int t = g->ops[op].tensor[o];
-        if (t < 0 || g->ops[op].nest->operand[o].role != OPERAND_OUTPUT)
-            continue;
-        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
-            if (reader >= 0 && reader != g->use[u].op)
-                return -1;
-            reader = g->use[u].op;
-        }
-    }
-    return reader;
-}
-
 /* The producer of an operator's first input that nobody else reads, -1. */
 static int only_producer(const struct hypar_graph *g, int op)
 {
     int t = g->ops[op].tensor[0], from = t < 0 ? -1 : g->tensors[t].producer;
-    return from >= 0 && only_reader(g, from) == op ? from : -1;
+    return from >= 0 && hp_only_reader(g, from) == op ? from : -1;
 }
 
 /* The product that scores come from, before the softmax `op` and what only scales or masks
@@ -121,9 +104,9 @@ static int scores_of(const struct hypar_graph *g, int op)
 /* The product with v, after the softmax and its dropout; -1: there is none. */
 static int product_of(const struct hypar_graph *g, int op)
 {
-    int at = only_reader(g, op);
+    int at = hp_only_reader(g, op);
     while (at >= 0 && g->ops[at].kind != OP_MATMUL && !hp_multiplies(g->ops[at].nest))
-        at = only_reader(g, at);
+        at = hp_only_reader(g, at);
     return at >= 0 && g->ops[at].kind == OP_MATMUL ? at : -1;
 }
 
@@ -134,7 +117,7 @@ static void mark_attention(struct hypar_plan *plan)
     for (int op = 0; op < g->n_ops; op++) {
         int scores = g->ops[op].kind == OP_SOFTMAX ? scores_of(g, op) : -1;
         int product = scores < 0 ? -1 : product_of(g, op);
-        for (int at = scores; product >= 0 && at != product; at = only_reader(g, at))
+        for (int at = scores; product >= 0 && at != product; at = hp_only_reader(g, at))
             plan->ops[at].recompute = true;
     }
 }

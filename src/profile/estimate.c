@@ -64,8 +64,9 @@ static double family_time(const struct hypar_profile *profile, const struct meas
     return weights > 0 ? exp(sum / weights + log_loops(&probe.pass, letters)) : 0;
 }
 
-/* The time of a pass as part of the calls in which it was always measured: the first pass of a
- * call has all of the call's time. False: `time_of` knows no such call. */
+/* The time of a pass that was only measured together with others, as one call: the first pass
+ * of the call gets the whole time, the other passes get 0. False: `time_of` has no time for
+ * such a call. */
 static bool joint_time(const struct hypar_profile *profile, const struct measured_pass *at,
                        double (*time_of)(const struct hypar_profile *profile,
                                          const struct measured_pass *at),

@@ -67,8 +67,8 @@ static enum hypar_status make_delayed(struct iteration *r, const struct hypar_pl
         int64_t all = r->n_bodies / common_divisor(r->n_bodies, (int)turns) * turns;
         if (all > HP_MAX_BODIES)
             return hp_fail(err, HYPAR_UNSUPPORTED,
-                           "stage %d: with its %lld replicas minibatches go %lld different "
-                           "ways, expected at most %d",
+                           "stage %d: with its %lld replicas minibatches take %lld different "
+                           "sequences of replicas, expected at most %d",
                            s, (long long)turns, (long long)all, HP_MAX_BODIES);
         r->n_bodies = (int)all;
         r->period[s] = (int)turns;

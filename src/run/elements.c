@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/float_bits.h"
+
 const struct element_traits hp_element[ELEMENT_COUNT] = {
 #define X(id, bytes, name, npy, kind) [ELEMENT_##id] = { bytes, name, npy, kind },
     ELEMENT_MAP(X)
@@ -56,29 +58,6 @@ static uint64_t load_64(const unsigned char *p, bool turn)
     return turn ? turned_64(x) : x;
 }
 
-static double from_f32(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
-}
-
-static double from_f64(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static double from_f16(unsigned bits)
-{
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31)
-        return fraction > 0 ? NAN : sign * INFINITY;
-    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
-}
-
 /* out[i] is what `value` makes of the bytes at p. */
 #define EACH(width, value)                                                         \
     for (int64_t i = 0; i < from->n; i++) {                                        \
@@ -109,13 +88,13 @@ void hp_elements_to_double(const struct elements *from, double *out)
     case ELEMENT_I64:
         EACH(8, (double)(int64_t)load_64(p, turn));
     case ELEMENT_F16:
-        EACH(2, from_f16(load_16(p, turn)));
+        EACH(2, hp_f16_number(load_16(p, turn)));
     case ELEMENT_BF16:
-        EACH(2, from_f32((uint32_t)load_16(p, turn) << 16));
+        EACH(2, hp_bf16_number(load_16(p, turn)));
     case ELEMENT_F32:
-        EACH(4, from_f32(load_32(p, turn)));
+        EACH(4, hp_f32_number(load_32(p, turn)));
     case ELEMENT_F64:
-        EACH(8, from_f64(load_64(p, turn)));
+        EACH(8, hp_f64_number(load_64(p, turn)));
     default: /* no numbers */
         break;
     }

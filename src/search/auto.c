@@ -14,7 +14,7 @@
 #include "search/limits.h"
 #include "search/nearby.h"
 #include "search/record.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 

@@ -13,7 +13,7 @@
 #include "search/evaluate/size.h"
 #include "search/fix.h"
 #include "search/mcmc/propose.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 #include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* about a minute */

@@ -2,7 +2,8 @@
  * their number. Internal.
  *
  * Samples that depend on each other stay together. Batch norm uses the statistics of a
- * micro-batch; those of very few samples do not represent the batch. */
+ * micro-batch; those of very few samples do not represent the batch. Planner 3d makes smaller
+ * ones if nothing else fits. */
 #ifndef SEARCH_MICRO_BATCH_H
 #define SEARCH_MICRO_BATCH_H
 

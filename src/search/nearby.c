@@ -10,7 +10,7 @@
 #include "search/bound.h"
 #include "search/evaluate/judge.h"
 #include "search/limits.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 struct hunt {
     const struct planner *self;

@@ -15,7 +15,7 @@
 #include "search/evaluate/judge.h"
 #include "search/fix.h"
 #include "search/record.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 static const struct planner *const built_in[] = {
     &hp_planner_auto,   &hp_planner_dp,     &hp_planner_mp,       &hp_planner_owt,

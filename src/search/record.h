@@ -8,7 +8,7 @@
  * by. */
 struct hypar_other hp_figures(const struct hypar_found *found, double step_s);
 
-/* Write into the plan how it was found, for its file (plan/search.c). */
+/* Write into the plan how it was found, for its file (plan/provenance.c). */
 void hp_record_search(struct hypar_found *found, const struct hypar_search_options *options);
 
 #endif /* SEARCH_RECORD_H */

@@ -12,22 +12,20 @@
 #include "sim/step_totals.h"
 #include "sim/tally.h"
 
-/* Sums made during the simulation: how long devices compute and communicate, and links carry
- * data. */
+/* Sums made during the simulation. */
 struct counting {
     struct hypar_sim *sim;
     struct arena arena;
     const struct task_graph *graph;
-    ticks *busy;                   /* by queue */
-    struct covered *comm, *either; /* by device: communicating; communicating or computing */
+    struct tally tally;
     int64_t compute, comms, update;
     ticks *begins; /* by stage and minibatch: when the stage begins with it */
 };
 
 static void cover(struct counting *c, int device, const struct served *s)
 {
-    hp_cover(&c->comm[device], &c->arena, s->now, s->times.start, s->times.end);
-    hp_cover(&c->either[device], &c->arena, s->now, s->times.start, s->times.end);
+    hp_cover(&c->tally.comm[device], &c->arena, s->now, s->times.start, s->times.end);
+    hp_cover(&c->tally.either[device], &c->arena, s->now, s->times.start, s->times.end);
 }
 
 /* Count a comm's task for the devices that take part. */
@@ -72,8 +70,8 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     struct block block = hp_block_at(timing->blocks, number);
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
-        c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
-        hp_cover(&c->either[what->queue], &c->arena, served->now, served->times.start,
+        c->tally.busy[what->queue] = hp_later(c->tally.busy[what->queue], what->duration);
+        hp_cover(&c->tally.either[what->queue], &c->arena, served->now, served->times.start,
                  served->times.end);
         c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind != BLOCK_COMPUTE;
@@ -84,7 +82,7 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     c->comms++;
     for (int i = 0; i < what->n_holds; i++)
         if (what->hold[i].queue >= timing->costs->n_devices) {
-            ticks *busy = &c->busy[what->hold[i].queue];
+            ticks *busy = &c->tally.busy[what->hold[i].queue];
             *busy = hp_later(*busy, what->hold[i].busy);
         }
     cover_devices(c, &block, task - timing->blocks->first[number], served);
@@ -201,7 +199,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
     struct hypar_memory fullest;
-    double peak = 0, steps = sim->program->iteration->n_batches;
+    double peak = 0;
     s->forward = sim->program->iteration->forward;
     s->step_s =
         sim->program->iteration->delayed ? steady_s(sim, c, length) : hp_seconds(length);
@@ -214,19 +212,11 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     s->fullest_device = hypar_fullest_memory(sim->memory->device, s->n_devices, 0, &fullest);
     s->peak_memory_bytes = fullest.peak;
     s->fits = fullest.peak <= fullest.limit;
+    hp_tally_end(&c->tally, length, sim->program->iteration->n_batches, sim);
     for (int d = 0; d < s->n_devices; d++) {
-        struct hypar_sim_device *device = &sim->device[d];
-        double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
-        device->busy_s = hp_seconds(c->busy[d]) / steps;
-        device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        /* without the time for filling and draining the window; with the time in which a device
-         * waits for a slower host that launches its kernels */
-        device->waiting_s = fmax(0, idle_s - (hp_seconds(length) / steps - s->step_s));
-        device->memory = sim->memory->device[d];
+        sim->device[d].memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
     }
-    for (int l = 0; l < s->n_links; l++)
-        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]) / steps;
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
@@ -267,9 +257,7 @@ static void begin_counting(void *who, const struct task_graph *graph)
         c->begins = NEW(&c->arena, ticks, n);
         memset(c->begins, -1, n * sizeof *c->begins);
     }
-    c->busy = NEW(&c->arena, ticks, graph->n_queues);
-    c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);
-    c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
+    hp_tally_begin(&c->tally, &c->arena, graph->n_queues, sim->summary.n_devices);
 }
 
 /* The mean over devices. */

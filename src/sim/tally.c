@@ -2,6 +2,10 @@
  * simulated. */
 #include "sim/tally.h"
 
+#include <math.h>
+
+#include "sim/sim.h"
+
 /* Close intervals that ended before `now`. */
 static void close_before(struct covered *c, ticks now)
 {
@@ -45,4 +49,27 @@ ticks hp_covered(const struct covered *c)
     for (int i = 0; i < c->n; i++)
         sum += c->open[i].to - c->open[i].from;
     return sum;
+}
+
+void hp_tally_begin(struct tally *tally, struct arena *arena, int n_queues, int n_devices)
+{
+    tally->busy = NEW(arena, ticks, n_queues);
+    tally->comm = NEW(arena, struct covered, n_devices);
+    tally->either = NEW(arena, struct covered, n_devices);
+}
+
+void hp_tally_end(const struct tally *tally, ticks length, double steps, struct hypar_sim *sim)
+{
+    const struct hypar_sim_summary *s = &sim->summary;
+    for (int d = 0; d < s->n_devices; d++) {
+        struct hypar_sim_device *device = &sim->device[d];
+        double idle_s = hp_seconds(length - hp_covered(&tally->either[d])) / steps;
+        device->busy_s = hp_seconds(tally->busy[d]) / steps;
+        device->comm_s = hp_seconds(hp_covered(&tally->comm[d])) / steps;
+        /* without the time for filling and draining the window; with the time in which a device
+         * waits for a slower host that launches its kernels */
+        device->waiting_s = fmax(0, idle_s - (hp_seconds(length) / steps - s->step_s));
+    }
+    for (int l = 0; l < s->n_links; l++)
+        sim->link[l].busy_s = hp_seconds(tally->busy[s->n_devices + l]) / steps;
 }

@@ -24,4 +24,18 @@ struct covered {
 void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, ticks to);
 ticks hp_covered(const struct covered *c);
 
+/* Sums made during the simulation: how long devices compute and communicate, and links carry
+ * data. */
+struct tally {
+    ticks *busy;                   /* by queue */
+    struct covered *comm, *either; /* by device: communicating; communicating or computing */
+};
+
+void hp_tally_begin(struct tally *tally, struct arena *arena, int n_queues, int n_devices);
+
+/* Fill the times of all devices and links, of one of so many `steps` that took `length` in all.
+ * sim->summary.step_s is known. */
+struct hypar_sim;
+void hp_tally_end(const struct tally *tally, ticks length, double steps, struct hypar_sim *sim);
+
 #endif /* SIM_TALLY_H */

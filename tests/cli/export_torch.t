@@ -1136,7 +1136,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > hypar: no.json: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
 > hypar: no.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
 > hypar: no.json: precision 'fp16' needs a loss that is scaled, which the script has not; expected bf16
-> hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch computes whole modules again; expected all operators of one that is called, but what others read (put layers into modules of their own, or plan with --recompute none)
+> hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch recomputes whole modules; expected a module all of whose operators are recomputed, except those that others read (put layers into modules of their own, or plan with --recompute none)
 > hypar: no.json: parameter 'transformer.h.0.mlp.c_fc.weight' has shard 'optimizer', 'transformer.wte.weight' has 'none'; PyTorch's stage has one for all
 > hypar: no.json: op 'transformer.h.0.attn.attention': axis 'q' is split 2 ways, PyTorch's DTensor splits attention by samples and heads; expected one of n, a, r
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # interrupt.sh - one SIGINT or SIGTERM ends a search soon, with the best plan so far if it has
 # one; a second one ends the command.
+. tests/length.sh
 command -v timeout >/dev/null || exit 77
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 fail=0
@@ -35,10 +36,10 @@ stop_plan TERM hypar plan alexnet --on cluster:1x4 -p flexflow --seed 3 --propos
 n=$(sed -n 's/.*--proposals \([0-9]*\).*/\1/p' "$dir/out" | head -1)
 hypar plan alexnet --on cluster:1x4 -p flexflow --seed 3 --proposals "$n" -o "$dir/again" -q
 cmp -s "$dir/plan" "$dir/again" || wrong "--proposals $n does not repeat it"
-stop_plan TERM hypar plan resnet50 --on cluster:4x4 --proposals $many
+! full_length || stop_plan TERM hypar plan resnet50 --on cluster:4x4 --proposals $many
 stop_plan TERM hypar plan alexnet --on full:2 -p exhaustive
 grep -q 'no aligned plan that divides what' "$dir/out" && wrong "a part of it proves nothing"
-stop_plan TERM hypar plan resnet152 --on htree:1024 -p accpar --joint
+! full_length || stop_plan TERM hypar plan resnet152 --on htree:1024 -p accpar --joint
 
 # A large plan is found at once, and the simulation of a part of it, which takes long, ends.
 stop_plan INT hypar plan gpt2-xl --on mesh:16x16,memory=1TB --batch 16384 --micro-batches 64 -p owt
@@ -72,6 +73,7 @@ grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON of plans does n
 
 # A budget ends all planners of auto, and what they have found by then is told.
 budget=$((3 * after))s
+full_length || budget=$((2 * after))s
 large='--on ring:64,device=a100,bandwidth=20GB/s --batch 1024 --precision bf16 --planner auto'
 hypar explore resnet50 $large --budget $budget --json >"$dir/out" 2>"$dir/err" ||
     wrong "explore: no plan in $budget"

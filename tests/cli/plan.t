@@ -622,9 +622,9 @@ $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp | head -3
 > 85 GB), on 16 devices: planner dp
 >
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp --micro-batches 4 | head -2
-> hypar: note: batch norms take the statistics of each micro-batch (of 8 samples
->        or more, unless --micro-batches asks for less): losses are not those of
->        the whole batch, which --micro-batches 1 keeps together
+> hypar: note: batch norms take the statistics of each micro-batch, 15136 samples:
+>        losses are not those of the whole batch, which --micro-batches 1 keeps
+>        together
 > resnet50, batch 60544 (the largest that fits in 4 micro-batches; 60,608 needs
 > 56 MB more than 85 GB), on 16 devices: planner dp
 $ hypar plan vgg16 --on cluster:1x8 --batch max -p 1f1b --stages 8 | head -2
@@ -642,11 +642,11 @@ $ hypar plan alexnet --on full:4 --batch max -p owt --memory 4GB --json | sed -n
 >     "tried": 6
 >   },
 
-Batch norms take the statistics of a micro-batch, which is not cut to a sample or two.
+Batch norms take the statistics of a micro-batch, which is not cut to a sample or two while larger ones fit.
 $ hypar plan resnet18 --batch 16 --on full:4 --planner gpipe --stages 4 2>&1 >/dev/null
-> hypar: note: batch norms take the statistics of each micro-batch (of 8 samples
->        or more, unless --micro-batches asks for less): losses are not those of
->        the whole batch, which --micro-batches 1 keeps together
+> hypar: note: batch norms take the statistics of each micro-batch, 8 samples:
+>        losses are not those of the whole batch, which --micro-batches 1 keeps
+>        together
 $ hypar plan resnet18 --batch 16 --on full:4 --planner gpipe --stages 4 -q | grep micro-batch
 > 2 micro-batches; the busiest stage computes 6.92 ms of a step, 42 % of it.
 

@@ -404,9 +404,9 @@ $ rm $TMP/v.safetensors; hypar train $TMP/given.json --steps 1 -q
 
 Batch norms under several micro-batches: the same note as by 'plan', once, and none where there is one.
 $ for n in 4 1; do hypar train examples/models/digits.json --batch 32 --ranks 2 --planner gpipe --micro-batches $n --steps 1 --in-process >$TMP/out; done
-> hypar: note: batch norms take the statistics of each micro-batch (of 8 samples
->        or more, unless --micro-batches asks for less): losses are not those of
->        the whole batch, which --micro-batches 1 keeps together
+> hypar: note: batch norms take the statistics of each micro-batch, 8 samples:
+>        losses are not those of the whole batch, which --micro-batches 1 keeps
+>        together
 
 A run that a signal ends before its last step has an exit code of its own; what it writes is there.
 $ sh -c 'hypar train mlp:20-16-10 --batch 6 --steps 1000000000 --json --checkpoint $0/stopped -o $0/summary >$0/out 2>$0/err & pid=$!; until grep -qs "\"step\": 2," $0/out || ! kill -0 $pid; do sleep 0.1; done; kill -TERM $pid; wait $pid' $TMP; echo $?; grep -o '"stopped": true' $TMP/summary; ls $TMP/stopped

@@ -206,7 +206,8 @@ static const struct {
     { LLAMA, "full:2", "'layout':{'data':2,'micro_batches':9}",
       "plan: layout: 9 micro-batches x data 2, expected at most 16, the samples of the batch" },
     { LLAMA, "full:2", "'layout':{'pipeline':2,'schedule':'pipedream'}",
-      "plan: layout: schedule 'pipedream', expected one that flushes, in an order of its own" },
+      "plan: layout: schedule 'pipedream', expected one that ends with a flush and whose order "
+      "of slots is not listed" },
     { LLAMA, "full:2", "'layout':{'pipeline':2,'chunks':3,'micro_batches':2}",
       "plan: layout: pipeline 2 with chunks 3: 6 stages do not divide the 4 layers of the "
       "model" },

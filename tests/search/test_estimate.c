@@ -306,10 +306,44 @@ static void frozen_parameters_have_no_versions(void **state)
     end_plan(&d);
 }
 
+/* Causal attention that is split along its queries: the later part sees more keys, so parts of
+ * equal size take different times. */
+static void equal_parts_at_other_places_differ(void **state)
+{
+    struct drawn d = { .replicas = 2, .groups = 1, .chunks = 1 };
+    struct hypar_import_options options = { .batch = 4 };
+    struct step_estimate e;
+    struct hypar_sim *sim;
+    struct hypar_error err = { "" };
+    (void)state;
+    if (hypar_import(&d.graph, "gpt:layers=2,hidden=256,heads=4,seq=4096,vocab=64", &options,
+                     &err) ||
+        hypar_machine_read(&d.on, "full:2,device=a100", &err))
+        fail_msg("%s", err.text);
+    d.plan = hp_plan_new(d.graph, d.on, &(struct hypar_plan_settings){ 0 });
+    cut_anywhere(&d);
+    for (int op = 0; op < d.graph->n_ops; op++) {
+        const struct nest *nest = d.graph->ops[op].nest;
+        struct split split = { 0 };
+        if (nest->kind == OP_ATTENTION) {
+            split.degree[hp_nest_axis(nest, 'q')] = 2;
+            hp_plan_set(d.plan, op, &split, NULL);
+        }
+    }
+    if (hp_estimate(d.plan, NULL, 0, &e, &err) || hypar_simulate(&sim, d.plan, NULL, &err))
+        fail_msg("%s", err.text);
+    double step_s = hypar_sim_summary(sim).step_s;
+    print_message("%g s, estimated %g s\n", step_s, e.step_s);
+    assert_true(fabs(e.step_s / step_s - 1) < .15);
+    hypar_sim_free(sim);
+    end_plan(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimates_are_near),
+        cmocka_unit_test(equal_parts_at_other_places_differ),
         cmocka_unit_test(frozen_parameters_have_no_versions),
     };
     return cmocka_run_group_tests_name("search/estimate", tests, NULL, NULL);

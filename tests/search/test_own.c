@@ -274,10 +274,13 @@ static void it_is_listed(void **state)
     free(text);
 }
 
+/* auto's random search takes most of its time, and is not what these tests are about. */
+enum { FEW_PROPOSALS = 20 };
+
 static void auto_asks_those_that_want_it(void **state)
 {
     (void)state;
-    struct hypar_search_options how = { .planner = "auto" };
+    struct hypar_search_options how = { .planner = "auto", .proposals = FEW_PROPOSALS };
     int before = asked;
     hypar_found_free(search(&how));
     assert_true(asked > before);
@@ -304,7 +307,7 @@ static void auto_weighs_their_plans(void **state)
     static const struct hypar_planner row = { HYPAR_ABI_VERSION,  "weighed", "in auto",  NULL,
                                               "--planner-option", true,      plan_asked, NULL };
     const char *const word[] = { "data=2" };
-    struct hypar_search_options how = { .planner = "auto" };
+    struct hypar_search_options how = { .planner = "auto", .proposals = FEW_PROPOSALS };
     struct hypar_sim_options simulation = { 0 };
     struct hypar_error err;
     assert_int_equal(hypar_planner_register(&row, &err), HYPAR_OK);
@@ -314,6 +317,7 @@ static void auto_weighs_their_plans(void **state)
     double halves_s = weighed_s(&how);
     assert_true(whole_s > 0 && halves_s > 0 && whole_s != halves_s);
     how.planner = "weighed";
+    how.proposals = 0; /* which it does not take */
     how.simulation = &simulation;
     struct hypar_found *alone = search(&how);
     assert_true(hypar_found_simulated(alone)->step.step_s == halves_s);

@@ -397,6 +397,8 @@ static void auto_repairs(void **state)
         { "lenet5", "cluster:1x1+cluster:1x31,memory=16kB", HYPAR_TIME, 20, 6 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!in_length((int)i, 4, 1))
+            continue;
         struct task t = task(rows[i].model, rows[i].machine, 0);
         struct hypar_refusals refusals;
         struct hypar_search_options options = { .objective = rows[i].objective,

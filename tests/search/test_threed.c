@@ -13,6 +13,7 @@
 #include <hypar/search.h>
 
 #include "plan/plan.h"
+#include "program/memory/memory.h"
 
 struct setting {
     struct hypar_graph *graph;
@@ -256,6 +257,74 @@ static void counts_sharding_and_recomputation(void **state)
     close_setting(&s);
 }
 
+/* The memory that the fullest device needs under a layout; INFINITY: there is no such plan. */
+static double need_of(const struct setting *s, const struct hypar_layout *layout)
+{
+    struct hypar_plan *plan =
+        hp_plan_new(s->graph, s->machine, &(struct hypar_plan_settings){ 0 });
+    struct hypar_program *program = NULL;
+    double need = INFINITY;
+    if (hp_plan_set_layout(plan, layout, NULL) == HYPAR_OK &&
+        hypar_plan_check(plan, NULL) == HYPAR_OK &&
+        hypar_lower(&program, plan, NULL, NULL) == HYPAR_OK) {
+        struct memory_model *memory = hp_memory(program, NULL);
+        need = 0;
+        for (int d = 0; d < hypar_machine_device_count(s->machine); d++)
+            need = fmax(need, memory->device[d].peak);
+        hp_memory_free(memory);
+    }
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    return need;
+}
+
+/* Of all layouts with these degrees, the least need. */
+static double least_of_degrees(const struct setting *s, int data, int tensor, int pipeline,
+                               int64_t batch)
+{
+    double least = INFINITY;
+    for (int64_t micro = 1; micro <= batch / data; micro *= 2)
+        for (int other = 0; other < 2 * HYPAR_RECOMPUTE_COUNT * HYPAR_SHARD_COUNT; other++) {
+            struct hypar_layout layout = {
+                .data = data,
+                .tensor = tensor,
+                .pipeline = pipeline,
+                .chunks = 1,
+                .micro_batches = micro,
+                .sequence_parallel = other % 2,
+                .recompute = (enum hypar_recompute)(other / 2 % HYPAR_RECOMPUTE_COUNT),
+                .shard = (enum hypar_shard)(other / 2 / HYPAR_RECOMPUTE_COUNT),
+                .schedule = pipeline > 1 ? HYPAR_SCHEDULE_1F1B : HYPAR_SCHEDULE_GPIPE,
+            };
+            least = fmin(least, need_of(s, &layout));
+        }
+    return least;
+}
+
+/* A limit that one layout of all meets: a plan is found, by 3d and so by auto. */
+static void finds_whatever_fits(void **state)
+{
+    (void)state;
+    enum { DEVICES = 4, BATCH = 8 };
+    const char *model[] = { "resnet18", LLAMA, "lenet-c" };
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        struct setting s = open_setting(model[i], BATCH, "cluster:1x4");
+        struct hypar_search_options options = { .planner = "3d" };
+        struct hypar_found *found;
+        struct hypar_error err;
+        double least = INFINITY;
+        for (int tensor = 1; tensor <= DEVICES; tensor *= 2)
+            for (int pipeline = 1; pipeline <= DEVICES / tensor; pipeline *= 2)
+                least = fmin(least, least_of_degrees(&s, DEVICES / tensor / pipeline, tensor,
+                                                     pipeline, BATCH));
+        options.memory_bytes = least;
+        if (hypar_search(&found, s.graph, s.machine, &options, &err))
+            fail_msg("%s, %.0f bytes: %s", model[i], least, err.text);
+        hypar_found_free(found);
+        close_setting(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +333,7 @@ int main(void)
         cmocka_unit_test(chooses_well),
         cmocka_unit_test(stages_are_even),
         cmocka_unit_test(counts_sharding_and_recomputation),
+        cmocka_unit_test(finds_whatever_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

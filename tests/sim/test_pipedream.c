@@ -263,7 +263,8 @@ static void refuse(const int *replicas, int64_t minibatches, int64_t micro_batch
 static void too_much_is_refused(void **state)
 {
     (void)state;
-    refuse((int[]){ 11, 13, 7 }, 0, 1, "minibatches go 1001 different ways, expected at most");
+    refuse((int[]){ 11, 13, 7 }, 0, 1,
+           "minibatches take 1001 different sequences of replicas, expected at most");
     refuse((int[]){ 2, 1, 3 }, INT64_C(1) << 40, 1, "minibatches, expected 1 to");
     refuse((int[]){ 1, 1, 1 }, 0, 2, "with 2 micro-batches cannot be lowered, expected 1");
 }

@@ -25,7 +25,7 @@ def without_rule(program, host):
         for node in program.graph.nodes:
             if node.name in given or node not in host.values and touched.intersection(node.all_input_nodes):
                 touched.add(node)
-            if node not in touched or not isinstance(node.target, torch._ops.OpOverload):
+            if node not in touched or not isinstance(node.target, torch._ops.OpOverload) or node.meta.get("val") is None:  # a check
                 continue
             kind = kind_of(node)
             if kind not in tried:

@@ -225,8 +225,9 @@ static enum hypar_status read_inputs(struct importing *im)
 /* Initializers
  * --------------------------------------------------------------------------------- */
 
-/* Which initializers are read by element-wise nodes alone, or by those that have masks and
- * tables: that is what they are, where neither name nor file says that they are parameters. */
+/* The initializers that are not weights: masks and tables, unless their name or the file says
+ * that they are parameters. Only element-wise nodes, and nodes that take masks or tables, read
+ * them. */
 static bool *find_unweighted(struct importing *im)
 {
     static const char element_wise[] =

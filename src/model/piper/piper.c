@@ -125,8 +125,9 @@ static void find_edges_out(struct reading *r, const int *order)
 
 /* Choices -------------------------------------------------------------------------------- */
 
-/* The numbers of a list for each edge at one end of node n, which the list has by the id of the
- * other end; all of them, and no others. */
+/* Reads a number for each of the node's incoming (or outgoing) edges. The JSON object `key` has
+ * one member for each of these edges, named by the id of the node at the other end, and no
+ * other members. */
 static enum hypar_status read_sync(struct reading *r, const struct json *choice,
                                    const char *key, int n, const int *edges, int n_edges,
                                    double *out)

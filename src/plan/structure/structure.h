@@ -7,8 +7,8 @@
 #ifndef PLAN_STRUCTURE_STRUCTURE_H
 #define PLAN_STRUCTURE_STRUCTURE_H
 
+#include "graph/repeated.h"
 #include "plan/plan.h"
-#include "plan/structure/runs.h"
 
 /* Neighbours with the same split on the same devices of their stage. An operator that only
  * continues with its input (an activation after a convolution) belongs to its input's piece,

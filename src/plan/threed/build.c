@@ -52,26 +52,6 @@ static void place_op(struct hypar_plan *plan, int op, const struct hypar_layout 
     hp_arena_free(&scratch);
 }
 
-static void add_stages(struct hypar_plan *plan, const struct hypar_layout *layout,
-                       const int *begin)
-{
-    struct arena scratch = { 0 };
-    int each = layout->data * layout->tensor;
-    int *ops = NEW(&scratch, int, plan->graph->n_ops);
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        ops[op] = op;
-    for (int s = 0; s < layout->pipeline * layout->chunks; s++)
-        hp_plan_add_stage(plan, &(struct hypar_stage){
-                                    .n_ops = begin[s + 1] - begin[s],
-                                    .op = ops + begin[s],
-                                    .n_devices = each,
-                                    .device = plan->all_devices + (s % layout->pipeline) * each,
-                                    .replicas = layout->data,
-                                    .share = HYPAR_SHARE_BATCH,
-                                });
-    hp_arena_free(&scratch);
-}
-
 /* A parameter of several stages (the embedding that is the output layer, too) has its optimizer
  * divided, and no more. */
 static enum hypar_shard shard_of(const struct hypar_plan *plan, int op, enum hypar_shard most)
@@ -106,7 +86,8 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
                        (long long)l->micro_batches, l->data, (long long)batch);
     if (!hp_schedule[l->schedule].fill)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule '%s', expected one that flushes, in an order of its own",
+                       "schedule '%s', expected one that ends with a flush and whose order of "
+                       "slots is not listed",
                        hypar_schedule_text(l->schedule));
     if (l->pipeline == 1 && l->schedule != HYPAR_SCHEDULE_NONE)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs a pipeline, expected '%s'",
@@ -160,7 +141,9 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
     if (layout->pipeline > 1) {
         TRY(hp_cut_stages(scratch, plan, layout, &axes, borders, &begin, err));
-        add_stages(plan, layout, begin);
+        for (int s = 0; s < layout->pipeline * layout->chunks; s++)
+            hp_plan_add_range(plan, begin[s], begin[s + 1], s % layout->pipeline * each, each,
+                              layout->data);
     }
     hp_plan_set_schedule(plan, &(struct hypar_schedule){
                                    .kind = layout->schedule,

@@ -80,7 +80,8 @@ static void mark_forced(struct finder *f)
     }
 }
 
-/* For a sum in pieces: which of the copies of its class the reader of the current piece has. */
+/* The position among the copies of its class of the copy that the reader of the current piece
+ * holds; 0 where the sum is not divided into pieces. */
 static int place_of_reader(const struct finder *f)
 {
     const struct accesses_view *v = &f->view;
@@ -100,9 +101,10 @@ static int first_on_device(const struct finder *f, int class, int device)
     return i;
 }
 
-/* For each class choose a device that has all classes, one that contributes anyway, one that
- * reads, or else the copy at the reader's position in its class, so that readers at one
- * position sum together. */
+/* Chooses for each class the copy that contributes to the sum. Preferred is the copy of a
+ * device that has all classes, then of a device that contributes another class, then of a
+ * device that reads the sum. Among equals it is the copy at the reader's position in its class,
+ * so that readers at one position sum together. */
 static void choose_copies(struct finder *f, bool any_sufficient)
 {
     const struct accesses_view *v = &f->view;

@@ -318,12 +318,13 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->buffers += m->received[device];
     out->gradients -= m->model->begun[device];
     m->model->fixed[device] = hp_tensor_bytes(out);
-#define ADD_MOST(member, level, told, words, meaning) out->member += most.member;
+#define ADD_MOST(member, level, shown, words, meaning) out->member += most.member;
     HYPAR_TENSOR_TERMS(ADD_MOST)
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
     double tensors = hp_tensor_bytes(out);
-    hp_fill_memory(out, hypar_machine_device(m->program->plan->machine, device), &m->how);
+    hp_add_framework_terms(out, hypar_machine_device(m->program->plan->machine, device),
+                           &m->how);
     m->model->fixed[device] += out->peak - tensors;
 }
 

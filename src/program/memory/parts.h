@@ -17,7 +17,7 @@ struct held_bytes {
 static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *bytes,
                                double times)
 {
-#define ADD_TERM(member, level, told, words, meaning) to->member += times * bytes->member;
+#define ADD_TERM(member, level, shown, words, meaning) to->member += times * bytes->member;
     HYPAR_TENSOR_TERMS(ADD_TERM)
     to->rebuilt += times * bytes->rebuilt;
     to->saved += times * bytes->saved;
@@ -26,7 +26,7 @@ static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *b
 static inline double hp_held_sum(const struct held_bytes *held)
 {
     double sum = 0;
-#define SUM_TERM(member, level, told, words, meaning) sum += held->member;
+#define SUM_TERM(member, level, shown, words, meaning) sum += held->member;
     HYPAR_TENSOR_TERMS(SUM_TERM)
     return sum;
 }

@@ -166,8 +166,9 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         hp_add_held(&body->pass[buffer->end].end, &of, 1);
 }
 
-/* Elements of gradients of parameters that a pass is the first of its device to write; `seen`:
- * by tensor, the last device of which that is known, and 1. */
+/* Elements of gradients of parameters that no earlier pass of the device writes.
+ * `seen[tensor]`: 1 + the last device for which a pass that writes the tensor's gradient was
+ * found. */
 static double first_gradients(const struct memory_maker *m, const struct body_passes *p,
                               int number, int *seen)
 {

@@ -21,12 +21,6 @@ static bool has_axis(const struct plan_structure *s, int op, char letter, int de
     return axis >= 0 && hypar_plan_degree(s->plan, op, axis) == degree;
 }
 
-bool hp_same_devices(const struct op_plan *a, const struct op_plan *b)
-{
-    return a->n_devices == b->n_devices &&
-           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
-}
-
 struct common_split hp_common_split(const struct plan_structure *s, const struct plan_row *row)
 {
     struct common_split common = { .op = -1 };

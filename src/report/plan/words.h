@@ -51,9 +51,6 @@ int hp_run_of_devices(const int *device, int n);
 enum { HP_FEW_RUNS = 4 };
 char *hp_devices_text(struct arena *arena, const int *device, int n, int most);
 
-/* Are the parts of two operators on the same devices, in the same order? */
-bool hp_same_devices(const struct op_plan *a, const struct op_plan *b);
-
 /* A group of blocks: its stages "1-14", its layers "h.6 .. h.89", the contents of each block "6
  * layers", its devices "64-959, 64 each", "8" replicas and "8" parts, "-" if they differ. */
 struct group_words {

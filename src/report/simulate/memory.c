@@ -11,8 +11,8 @@ enum { MOST_ROWS = 16 };
 
 #define ALWAYS  0
 #define NONZERO (LEFT_OUT | IF_POSITIVE)
-#define ITEM(member, level, told, words, meaning) \
-    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY | told },
+#define ITEM(member, level, shown, words, meaning) \
+    { words, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY | shown },
 
 /* The terms of the peak, then other figures of a device's memory. */
 /* clang-format off */

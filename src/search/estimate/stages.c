@@ -1,6 +1,7 @@
 /* What stages take: passes of the busiest device, exchanges that are waited for. */
 #include <math.h>
 
+#include "cost/work.h"
 #include "search/estimate/estimate.h"
 
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
@@ -98,18 +99,6 @@ static uint32_t passes_in(const struct training_graph *k, int op, int n_passes, 
     return found;
 }
 
-/* Are two parts of the same size? */
-static bool are_alike(const struct op_parts *parts, int a, int b)
-{
-    int n = parts->nest->n_axes;
-    for (int x = 0; x < n; x++) {
-        struct range r = parts->range[a * n + x], s = parts->range[b * n + x];
-        if (r.hi - r.lo != s.hi - s.lo)
-            return false;
-    }
-    return true;
-}
-
 static const double *part_times(struct maker *m, int op, uint32_t passes,
                                 const struct op_parts *parts)
 {
@@ -124,15 +113,19 @@ static const double *part_times(struct maker *m, int op, uint32_t passes,
                               *known };
     *known = t;
     bool uniform = hypar_machine_is_uniform(m->s->plan->machine);
+    axis_set positional = hp_positional_axes(o->nest);
+    const struct range *range_before = NULL;
     for (int i = 0, before = -1; i < parts->n_parts; i++) {
         if (parts->empty[i])
             continue;
         struct kernel_place at = hp_costs_place(m->costs, parts->device[i]);
         const struct range *range = parts->range + i * o->nest->n_axes;
-        t->s[i] = uniform && before >= 0 && are_alike(parts, before, i)
-                      ? t->s[before]
-                      : hp_op_seconds(o->nest, passes, range, hp_present(o), &at);
+        bool alike = uniform && before >= 0 &&
+                     hp_same_work(range, range_before, o->nest->n_axes, positional);
+        t->s[i] =
+            alike ? t->s[before] : hp_op_seconds(o->nest, passes, range, hp_present(o), &at);
         before = i;
+        range_before = range;
     }
     return t->s;
 }

@@ -9,7 +9,7 @@
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
 #include "search/limits.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 /* Links that messages cross take as long to look at as one task. */
 enum { CROSSED_LIKE_TASK = 32 };
@@ -105,8 +105,9 @@ bool hp_is_near_best(const struct evaluation *e, double step_s)
 }
 
 /* Is a candidate slower than the best, or larger than memory, by more than closed forms may be
- * off? While few tasks were simulated, closed forms are trusted less: the allowed error is
- * twice as large after half as many tasks. */
+ * off? While nothing fits, only candidates that are far too large are left out, beside one.
+ * While few tasks were simulated, closed forms are trusted less: the allowed error is twice as
+ * large after half as many tasks. */
 static bool is_worse(struct evaluation *e, const struct estimate *p)
 {
     double off = fmax(e->generator->off, HP_OFF_MUCH * HP_MOMENT_TASKS / e->tasks);
@@ -114,6 +115,8 @@ static bool is_worse(struct evaluation *e, const struct estimate *p)
     double best_s = fmax(e->best.step_s, e->best.estimate.step_s);
     double beat_s = e->problem->beat_s; /* of a plan of another closed form */
     double off_twice = e->generator->off * e->generator->off;
+    if (e->plan && !hp_evaluation_fits(e) && p->memory.part > off_twice)
+        return true;
     if (beat_s > 0 && least_s > fmin(off_twice, HP_OFF_MUCH) * beat_s)
         return true;
     return hp_evaluation_fits(e) && (p->memory.part > off || least_s > off * best_s);

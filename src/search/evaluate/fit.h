@@ -11,7 +11,7 @@
  *   exact        the count of the program's model of memory, which the simulator tells too. It
  *                needs a program: up to seconds for a large network on many devices.
  *
- * What a whole plan keeps from step to step, before it is lowered, is plan/memory.c's.
+ * What a whole plan keeps from step to step, before it is lowered, is plan/state.c's.
  * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
 #ifndef SEARCH_EVALUATE_FIT_H
 #define SEARCH_EVALUATE_FIT_H

@@ -249,15 +249,9 @@ static bool same_split(const struct hypar_plan *x, int a, const struct hypar_pla
     return true;
 }
 
-static bool same_devices(const struct op_plan *a, const struct op_plan *b)
-{
-    return a->n_devices == b->n_devices &&
-           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
-}
-
 static bool differs(const struct hypar_differences *d, int op)
 {
-    return !same_split(d->a, op, d->b, op) || !same_devices(&d->a->ops[op], &d->b->ops[op]);
+    return !same_split(d->a, op, d->b, op) || !hp_same_devices(&d->a->ops[op], &d->b->ops[op]);
 }
 
 /* Does a leader or one of its followers differ? */
@@ -274,8 +268,8 @@ static bool change_alike(const struct hypar_differences *d, int x, int y)
 {
     return d->a->graph->ops[x].nest == d->a->graph->ops[y].nest &&
            same_split(d->a, x, d->a, y) && same_split(d->b, x, d->b, y) &&
-           same_devices(&d->a->ops[x], &d->a->ops[y]) &&
-           same_devices(&d->b->ops[x], &d->b->ops[y]);
+           hp_same_devices(&d->a->ops[x], &d->a->ops[y]) &&
+           hp_same_devices(&d->b->ops[x], &d->b->ops[y]);
 }
 
 static void take(struct hypar_plan *plan, const struct hypar_plan *from, int op)
@@ -294,7 +288,7 @@ static bool has_device(const struct op_plan *op, int device)
 /* The devices' order matters too: it says which device has which part. */
 static const char *device_words(const struct op_plan *a, const struct op_plan *b)
 {
-    if (same_devices(a, b))
+    if (hp_same_devices(a, b))
         return "";
     for (int i = 0; i < a->n_devices; i++)
         if (!has_device(b, a->device[i]))

@@ -2,29 +2,6 @@
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
 
-static void add_stages(const struct hybrid *h, const struct candidate *c,
-                       struct hypar_plan *plan)
-{
-    struct arena scratch = { 0 };
-    int *ops = NEW(&scratch, int, plan->graph->n_ops);
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        ops[op] = op;
-    for (int s = 0; s < c->n_stages; s++) {
-        const struct stage *stage = &c->stage[s].stage;
-        int first = h->units.first[stage->lo], end = h->units.first[stage->hi];
-        int n = stage->n_devices;
-        hp_plan_add_stage(plan, &(struct hypar_stage){
-                                    .n_ops = end - first,
-                                    .op = ops + first,
-                                    .n_devices = n,
-                                    .device = plan->all_devices + c->stage[s].first,
-                                    .replicas = n / c->stage[s].estimate.size,
-                                    .share = HYPAR_SHARE_BATCH,
-                                });
-    }
-    hp_arena_free(&scratch);
-}
-
 static void place_stage(const struct hybrid *h, const struct candidate *c, int s,
                         struct hypar_plan *plan, int *device)
 {
@@ -99,8 +76,12 @@ struct hypar_plan *hp_build_candidate(struct hybrid *h, const struct candidate *
     struct hypar_plan *plan =
         hp_plan_new(h->problem->graph, h->problem->machine, &h->problem->settings);
     int *device = NEW(&scratch, int, hypar_machine_device_count(h->problem->machine));
-    if (c->n_stages > 1)
-        add_stages(h, c, plan);
+    for (int s = 0; s < c->n_stages && c->n_stages > 1; s++) {
+        const struct stage *stage = &c->stage[s].stage;
+        hp_plan_add_range(plan, h->units.first[stage->lo], h->units.first[stage->hi],
+                          c->stage[s].first, stage->n_devices,
+                          stage->n_devices / c->stage[s].estimate.size);
+    }
     hp_plan_set_schedule(plan, &(struct hypar_schedule){
                                    .kind = c->shape.schedule,
                                    .micro_batches = c->shape.step.micro_batches,

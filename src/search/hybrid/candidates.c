@@ -9,7 +9,7 @@
 #include "plan/schedules.h"
 #include "search/limits.h"
 #include "search/options.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 /* Numbers of micro-batches ----------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "search/nearby.h"
 #include "search/options.h"
 #include "search/predict.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 struct hybrid_search {
     struct candidates found;

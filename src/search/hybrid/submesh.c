@@ -7,7 +7,7 @@
 
 #include "program/lowering.h"
 #include "search/estimate/estimate.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
 
@@ -158,14 +158,10 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
 /* Do two parts differ only in their samples? */
 static bool are_alike(const struct submesh_model *m, const struct op_parts *parts, int a, int b)
 {
-    const struct nest *nest = parts->nest;
-    const struct range *x = parts->range + a * nest->n_axes,
-                       *y = parts->range + b * nest->n_axes;
-    int sample = hp_sample_axis(nest);
-    bool alike = hypar_machine_is_uniform(m->problem->machine);
-    for (int i = 0; i < nest->n_axes && alike; i++)
-        alike = x[i].hi - x[i].lo == y[i].hi - y[i].lo && (i == sample || x[i].lo == y[i].lo);
-    return alike;
+    int n = parts->nest->n_axes, sample = hp_sample_axis(parts->nest);
+    axis_set others = ~(sample < 0 ? 0 : (axis_set)1 << sample);
+    return hypar_machine_is_uniform(m->problem->machine) &&
+           hp_same_work(parts->range + a * n, parts->range + b * n, n, others);
 }
 
 /* The time of the slowest part. Of even parts the first is the largest; inner parts have more

@@ -167,14 +167,8 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     struct hypar_prediction *out = &found->prediction;
     struct step_work work = hp_step_work(p);
     struct array_work done = { .macs = work.macs };
-    double samples = (double)p->graph->batch;
     out->compute_s = cost->compute_s;
-    out->comm_s = cost->transfer_s + cost->sync_s;
-    out->step_s = out->compute_s + out->comm_s;
-    out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
-    out->mfu = out->step_s > 0 ? hp_step_flops_per_sample(p->graph) * samples /
-                                     (work.peak_op_per_s * out->step_s)
-                               : 0;
+    out->step_s = cost->compute_s + (cost->transfer_s + cost->sync_s);
     out->comm_bytes = cost->transfer_bytes + cost->sync_bytes;
     for (int op = 0; op < p->graph->n_ops; op++)
         done.dram_words += dram_words(s, op);
@@ -182,7 +176,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     out->energy_j =
         hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision) +
         hp_idle_w(p->machine) * out->step_s;
-    out->state_bytes = hp_plan_fullest(found->plan, 0).need;
+    hp_predict_step(p, found);
 }
 
 static const char *method_text(enum elimination_method method)

@@ -3,7 +3,7 @@
 #include "search/layerwise/optcnn.h"
 
 #include "search/limits.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "search/evaluate/fit.h"
 #include "search/levels/levels.h"
 #include "search/predict.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 enum {
     DP = 1u << TYPE_I,

@@ -1,7 +1,7 @@
 /* One Markov chain: proposes a change, simulates it, and accepts or undoes it. */
 #include "search/mcmc/chain.h"
 
-#include "search/runs.h"
+#include "search/runnable.h"
 
 /* How often each kind of change is proposed. */
 static const int weights[MOVE_COUNT] = {

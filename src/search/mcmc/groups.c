@@ -73,24 +73,6 @@ static void find_families(struct groups *s, struct arena *arena)
 
 /* Branches ---------------------------------------------------------------------------- */
 
-/* The only operator that reads the output of `op`; -1: none, or several. */
-static int only_reader(const struct hypar_graph *g, int op)
-{
-    const struct op *o = &g->ops[op];
-    int reader = -1;
-    for (int i = 0; i < o->nest->n_operands; i++) {
-        int t = o->tensor[i];
-        if (t < 0 || g->tensors[t].producer != op || g->tensors[t].kind != TENSOR_ACTIVATION)
-            continue;
-        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
-            if (reader >= 0 && g->use[u].op != reader)
-                return -1;
-            reader = g->use[u].op;
-        }
-    }
-    return reader;
-}
-
 /* Does `op` read from no other operator than `before`? */
 static bool reads_only(const struct hypar_graph *g, int op, int before)
 {
@@ -111,7 +93,7 @@ static void find_branches(struct groups *s, struct arena *arena)
     for (int op = 0; op < n; op++)
         s->next[op] = s->before[op] = -1;
     for (int op = 0; op < n; op++) {
-        int reader = only_reader(s->graph, op);
+        int reader = hp_only_reader(s->graph, op);
         if (reader >= 0 && reads_only(s->graph, reader, op)) {
             s->next[op] = reader;
             s->before[reader] = op;

@@ -159,16 +159,6 @@ static int below(struct random *random, int n)
     return (int)hp_random_below(random, n);
 }
 
-struct device_pool hp_device_pool(const struct hypar_plan *plan, int op)
-{
-    int s = plan->ops[op].stage;
-    if (s < 0)
-        return (struct device_pool){ plan->all_devices, 1, plan->n_all_devices };
-    const struct hypar_stage *stage = &plan->stages[s];
-    int groups = stage->share == HYPAR_SHARE_MINIBATCH ? stage->replicas : 1;
-    return (struct device_pool){ stage->device, groups, stage->n_devices / groups };
-}
-
 int hp_pool_place(const struct device_pool *pool, int group, int device)
 {
     const int *list = pool->device + group * pool->each;

@@ -76,14 +76,8 @@ void hp_proposal_tidy(const struct hypar_plan *plan, struct proposal *p);
 void hp_proposal_add_group(const struct proposer *proposer, const struct op_config *leader,
                            bool whole_family, struct proposal *out);
 
-/* The devices that an operator may use: `groups` groups of `each` devices, one group for each
- * replica. */
-struct device_pool {
-    const int *device;
-    int groups, each;
-};
-struct device_pool hp_device_pool(const struct hypar_plan *plan, int op);
-int hp_pool_place(const struct device_pool *pool, int group, int device); /* in its group */
+/* The place of a device in its group of a pool (plan.h). */
+int hp_pool_place(const struct device_pool *pool, int group, int device);
 
 /* A random tensor that `op` shares with another operator, and this operator; -1: none was
  * drawn. */

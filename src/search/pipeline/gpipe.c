@@ -13,7 +13,7 @@
 #include "search/limits.h"
 #include "search/micro_batch.h"
 #include "search/pipeline/work.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 
 /* A number of stages, the cut into them, and all pipelines of the cut. */
 struct flush_cut {

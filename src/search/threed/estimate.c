@@ -3,7 +3,7 @@
  * overlaps (Narayanan et al., SC 2021, section 3). */
 #include "search/threed/estimate.h"
 
-#include "search/runs.h"
+#include "search/runnable.h"
 
 #include <math.h>
 #include <string.h>

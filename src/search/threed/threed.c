@@ -15,7 +15,7 @@
 #include "search/limits.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
-#include "search/runs.h"
+#include "search/runnable.h"
 #include "search/threed/estimate.h"
 
 struct threed_search {
@@ -28,6 +28,7 @@ struct threed_search {
     const struct layout_estimate *first; /* that was added; NULL: none */
     struct table layouts;                /* that were added */
     int n_shapes;                        /* degrees that are as asked */
+    bool all;                            /* every layout is a candidate, however slow */
     bool fixed; /* they follow from what is asked: nothing but micro-batches is chosen */
     struct batch_limit limit; /* of micro-batches, unless asked */
     int64_t evaluated;
@@ -130,6 +131,20 @@ static bool find_micro_batches(struct threed_search *c, struct layout_estimate *
     return n > 0;
 }
 
+/* The layout with every number of micro-batches, with and without sequence parallelism. */
+static void add_all_numbers(struct threed_search *c, const struct layout_estimate *from)
+{
+    for (int sequence = 0; sequence <= (from->layout.tensor > 1); sequence++)
+        for (int64_t m = 0; (m = next_number(c, &from->layout, m));) {
+            struct layout_estimate w = *from;
+            w.layout.micro_batches = m;
+            w.layout.sequence_parallel |= sequence == 1;
+            if (hp_estimate_layout(&c->model[w.layout.recompute], &w))
+                add_layout(c, &w);
+            c->evaluated++;
+        }
+}
+
 /* Of recomputation and sharding, all that are not asked for. */
 static void add_degrees(struct threed_search *c, int data, int tensor, int pipeline)
 {
@@ -151,7 +166,9 @@ static void add_degrees(struct threed_search *c, int data, int tensor, int pipel
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
             w.layout.shard = (enum hypar_shard)shard;
-            if (find_micro_batches(c, &w))
+            if (c->all)
+                add_all_numbers(c, &w);
+            else if (find_micro_batches(c, &w))
                 add_layout(c, &w);
         }
 }
@@ -289,8 +306,9 @@ static bool change(const struct threed_search *c, struct hypar_layout *l, int wh
     return l->micro_batches > 0 && complete(c, l);
 }
 
-/* One step away from a candidate that is the best so far, or about as fast: of those that do
- * not fit others may, that recompute, shard or divide more. */
+/* Adds the candidates that differ in one step from a candidate that is the best so far, or
+ * about as fast. If that candidate does not fit, a neighbour that recomputes, shards or divides
+ * more may. */
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
     struct threed_search *c = planner;
@@ -411,6 +429,17 @@ static void read_asked(struct threed_search *c, const struct hypar_search_option
     c->schedule_asked = c->asked.schedule != HYPAR_SCHEDULE_NONE;
 }
 
+/* Nothing fits: evaluate every layout, those that need least first. Micro-batches may be as
+ * small as a sample, even if batch norms have few samples then. */
+static void evaluate_all(struct threed_search *c)
+{
+    c->all = true;
+    c->limit.least = 1;
+    hp_evaluate_further(&c->evaluation, 1);
+    each_degrees(c, true);
+    hp_evaluate_candidates(&c->evaluation);
+}
+
 static enum hypar_status plan_threed(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
@@ -430,6 +459,8 @@ static enum hypar_status plan_threed(const struct planner *self, const struct pr
         return HYPAR_OK;
     }
     hp_evaluate_candidates(&c.evaluation);
+    if (!hp_evaluation_fits(&c.evaluation))
+        evaluate_all(&c);
     if (!hp_evaluation_fits(&c.evaluation))
         return hp_in(err, refuse(&c, err), "%s", self->info.name);
     hp_accept(&c.evaluation, found);

@@ -11,11 +11,11 @@
  * is certain, `shift` is set to this time and the tasks are in step again. Let a run of tasks
  * have ended d later than before, and let everything served before the run have ended, now and
  * before, when the next task becomes ready. Then every later task is ready because of a task of
- * the run or a later one: by induction all are ready d later. (Whole picoseconds make "the
- * same" exact.) Tasks need not even be served, only moved, if in addition no queue is held over
- * this point except by tasks whose holds all moved by d, and if no task waits for a link there,
- * now or before. This holds up to the next position that the change touches, or up to the last
- * position before it where no task waited for a link. */
+ * the run or a later one: by induction all are ready d later. (Times are whole picoseconds, so
+ * equal differences are exactly equal.) Tasks need not even be served, only moved, if in
+ * addition no queue is held over this point except by tasks whose holds all moved by d, and if
+ * no task waits for a link there, now or before. This holds up to the next position that the
+ * change touches, or up to the last position before it where no task waited for a link. */
 #include <limits.h>
 #include <string.h>
 

@@ -47,21 +47,15 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
     sim->event_offset_s = NEW(&sim->arena, double, most);
 }
 
-/* Sums made during the simulation: how long queues are busy, devices compute and
- * communicate. */
 struct counting {
     struct hypar_sim *sim;
-    ticks *busy;                   /* by queue */
-    struct covered *comm, *either; /* by device: communicating; communicating or computing */
+    struct tally tally;
 };
 
 static void begin_counting(void *who, const struct task_graph *graph)
 {
     struct counting *c = who;
-    struct arena *arena = &c->sim->arena;
-    c->busy = NEW(arena, ticks, graph->n_queues);
-    c->comm = NEW(arena, struct covered, c->sim->summary.n_devices);
-    c->either = NEW(arena, struct covered, c->sim->summary.n_devices);
+    hp_tally_begin(&c->tally, &c->sim->arena, graph->n_queues, c->sim->summary.n_devices);
 }
 
 /* Add the interval of a task to its device or devices. */
@@ -80,7 +74,7 @@ static void count_task(void *who, int t, int micro, const struct served *served)
     (void)micro;
     for (int h = 0; h < task->n_holds; h++) {
         int link = task->hold[h].queue - s->n_devices;
-        c->busy[task->hold[h].queue] += task->hold[h].busy;
+        c->tally.busy[task->hold[h].queue] += task->hold[h].busy;
         sim->file_held[sim->file_hold_start[t] + h] = served->from[h];
         if (link < 0)
             continue;
@@ -93,23 +87,10 @@ static void count_task(void *who, int t, int micro, const struct served *served)
     s->comm += what->device < 0;
     s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
     for (int d = 0; d < what->n_devices; d++)
-        cover(&c->comm[what->devices[d]], &sim->arena, served);
+        cover(&c->tally.comm[what->devices[d]], &sim->arena, served);
     for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
-        cover(&c->either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
-              served);
-}
-
-static void summarise(const struct counting *c)
-{
-    struct hypar_sim *sim = c->sim;
-    const struct hypar_sim_summary *s = &sim->summary;
-    for (int l = 0; l < s->n_links; l++)
-        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]);
-    for (int d = 0; d < s->n_devices; d++) {
-        sim->device[d].busy_s = hp_seconds(c->busy[d]);
-        sim->device[d].comm_s = hp_seconds(hp_covered(&c->comm[d]));
-        sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&c->either[d]));
-    }
+        cover(&c->tally.either[what->device >= 0 ? what->device : what->devices[d]],
+              &sim->arena, served);
 }
 
 static enum hypar_status simulate_flat(struct hypar_sim **out,
@@ -128,8 +109,9 @@ static enum hypar_status simulate_flat(struct hypar_sim **out,
     sim->file_times = NEW(&sim->arena, struct times, file->graph.n_tasks);
     struct counting c = { .sim = sim };
     struct observer observer = { begin_counting, count_task, &c };
-    sim->summary.step_s = hp_seconds(hp_run_graph(&file->graph, sim->file_times, &observer));
-    summarise(&c);
+    ticks length = hp_run_graph(&file->graph, sim->file_times, &observer);
+    sim->summary.step_s = hp_seconds(length);
+    hp_tally_end(&c.tally, length, 1, sim);
     *out = sim;
     return HYPAR_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/float_bits.h"
 #include "model/beside.h"
 #include "model/onnx/file/file.h"
 
@@ -148,15 +149,6 @@ enum hypar_status hp_onnx_check_data(const struct onnx_file *file, const struct 
 
 /* Decoding ------------------------------------------------------------------------------ */
 
-static double half_to_double(unsigned bits)
-{
-    int exponent = bits >> 10 & 31;
-    double fraction = (double)(bits & 1023) / 1024, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31)
-        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
-    return sign * (exponent ? ldexp(1 + fraction, exponent - 15) : ldexp(fraction, -14));
-}
-
 /* Little-endian, on every machine. */
 static uint64_t bits_at(const unsigned char *p, int bytes)
 {
@@ -166,26 +158,17 @@ static uint64_t bits_at(const unsigned char *p, int bytes)
     return bits;
 }
 
-static double float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
 static double value_of(uint64_t bits, int type)
 {
-    double value;
     switch (type) {
     case ONNX_FLOAT:
-        return float_of((uint32_t)bits);
+        return hp_f32_number((uint32_t)bits);
     case ONNX_BFLOAT16:
-        return float_of((uint32_t)bits << 16);
+        return hp_bf16_number((uint16_t)bits);
     case ONNX_FLOAT16:
-        return half_to_double((unsigned)bits & 0xffff);
+        return hp_f16_number((uint16_t)bits);
     case ONNX_DOUBLE:
-        memcpy(&value, &bits, sizeof value);
-        return value;
+        return hp_f64_number(bits);
     case ONNX_INT8:
         return (double)(int8_t)bits;
     case ONNX_INT16:

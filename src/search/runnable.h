@@ -1,9 +1,9 @@
-/* search/runs.h - plans that a framework can run (hypar plan --for). Internal.
+/* search/runnable.h - plans that a framework can run (hypar plan --for). Internal.
  *
  * Planners restrict their choices to such plans where they can: splittable axes, schedules, and
  * a check of the whole plan. The final plan of any planner is checked. */
-#ifndef SEARCH_RUNS_H
-#define SEARCH_RUNS_H
+#ifndef SEARCH_RUNNABLE_H
+#define SEARCH_RUNNABLE_H
 
 #include "search/planner.h"
 
@@ -36,4 +36,4 @@ bool hp_may_run(const struct problem *problem, const struct hypar_plan *plan);
 /* Does hp_may_run() check the plan? */
 bool hp_tells_quickly(const struct problem *problem);
 
-#endif /* SEARCH_RUNS_H */
+#endif /* SEARCH_RUNNABLE_H */

@@ -223,10 +223,11 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
     hp_arena_release(h->scratch, mark);
 }
 
-/* What the plan's splits say, before it is lowered: an upper bound on what the program's tasks
- * read, in which parts may be empty and a bias is added by the first of several parts. Of a
- * parameter that operators split otherwise share, a device may hold more: the box around boxes
- * that overlap. */
+/* The state of each device by the plan's splits, before the plan is lowered. It bounds the
+ * bytes that the program's tasks read from above: in the program parts may be empty, and only
+ * the first of several parts reads a bias. One case may need more: if operators that are split
+ * differently share a parameter, a device holds the box around the overlapping boxes that they
+ * read. */
 void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
 {
     const struct hypar_graph *g = plan->graph;

@@ -1,5 +1,5 @@
 /* Answers planners' questions about the target: which plans can the framework run? */
-#include "search/runs.h"
+#include "search/runnable.h"
 
 #include <string.h>
 
