@@ -42,6 +42,8 @@ static enum hypar_status explain(const struct args *args, const struct hypar_pla
         opt_note_unmeasured(args, hypar_plan_machine(plan), how);
         opt_note_interrupted(args, "what was not yet simulated is left out");
         status = report(args, explanation, err);
+        if (status == HYPAR_OK)
+            status = opt_check_fits(hypar_explanation_info(explanation).sim, err);
         hypar_explanation_free(explanation);
     }
     if (own != given)

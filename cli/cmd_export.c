@@ -4,15 +4,15 @@ static const struct argp_option options[] = {
     { "to", OPT_TO, "FRAMEWORK", 0,
       "torch, megatron or deepspeed: whose form is written (torch)", 0 },
     { "nearest", OPT_NEAREST, "FILE", 0,
-      "if it cannot run the plan, write the nearest plan that it can run to FILE", 0 },
+      "if it cannot run the plan, write the nearest plan that it can run to FILE instead", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { 0 },
 };
 
-/* What it can run instead: told, and written where --nearest says. Returns HYPAR_INFEASIBLE.
- */
+/* What it can run instead: told, and written where --nearest says. That is an answer: the
+ * refusal is a note then. Else returns HYPAR_INFEASIBLE. */
 static enum hypar_status tell_nearest(const struct args *args,
                                       const struct hypar_target *target,
                                       const struct hypar_plan *plan, struct hypar_error *err)
@@ -33,8 +33,10 @@ static enum hypar_status tell_nearest(const struct args *args,
     opt_note(args, "the nearest plan that %s can run: %s; %d of %d operators differ%s",
              target->title, how, differing, hypar_graph_info(hypar_plan_graph(plan)).n_ops,
              args->nearest ? "" : " (--nearest FILE writes it)");
-    if (args->nearest && opt_write_plan(nearest, args->nearest, err) != HYPAR_OK)
-        status = HYPAR_RUNTIME;
+    if (args->nearest) {
+        opt_note(args, "not exported: %s", err->text);
+        status = opt_write_plan(nearest, args->nearest, err);
+    }
     hypar_plan_free(nearest);
     return status;
 }
@@ -101,7 +103,8 @@ const struct command cmd_export = {
     .summary = "write a plan for PyTorch, Megatron-LM or DeepSpeed to run",
     .doc = "Write PLAN in the form of another framework: a program for PyTorch, the flags of "
            "Megatron-LM's training script, the configuration of DeepSpeed. What the framework "
-           "cannot run is refused, by operator and axis, with the nearest plan that it can.",
+           "cannot run is refused, by operator and axis, with the nearest plan that it can; "
+           "--nearest writes that plan instead.",
     .options = options,
     .run = run,
 };

@@ -56,6 +56,25 @@ static enum hypar_status write_framework(const struct hypar_fit *fit, const char
     return opt_close(&out, HYPAR_OK, err);
 }
 
+/* A file is named again in a word, whose parts commas and equals signs separate. */
+static enum hypar_status check_file(const char *option, const char *path,
+                                    struct hypar_error *err)
+{
+    if (!path || opt_is_standard(path) || !strpbrk(path, ",="))
+        return HYPAR_OK;
+    return opt_usage(err, "%s: '%s', expected a name without ',' and '=', as words name it",
+                     option, path);
+}
+
+static enum hypar_status check_outputs(const struct args *args, struct hypar_error *err)
+{
+    if (opt_is_standard(args->output) && opt_is_standard(args->write_as))
+        return opt_usage(err, "fit: -o - and --write-as -, expected one document on standard "
+                              "output");
+    enum hypar_status status = check_file("--write-as", args->write_as, err);
+    return status == HYPAR_OK ? check_file("-o", args->output, err) : status;
+}
+
 static bool decides_any(const struct hypar_fit *fit)
 {
     struct hypar_fit_constant constant;
@@ -81,7 +100,9 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (precision < 0)
         return opt_usage(err, "--precision: '%s', expected fp32, tf32, bf16, fp16 or fp64",
                          args->precision);
-    enum hypar_status status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
+    enum hypar_status status = check_outputs(args, err);
+    if (status == HYPAR_OK)
+        status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
     if (status != HYPAR_OK)
         return status;
     bool decided = decides_any(fit);

@@ -200,22 +200,24 @@ static void report(const struct args *args, const struct hypar_graph *graph,
         hypar_found_free(others[i]);
 }
 
-/* A planner asked for by name has its say even if its plan does not fit the machine, as a
- * baseline often does not; auto, and a limit that was asked for, promise that it does. A search
- * that was interrupted has not had its say. */
+/* A plan that does not fit is written and reported like any other, as a baseline often is one:
+ * the answer is no. */
 static enum hypar_status judge(const struct args *args, const struct hypar_found *found,
                                struct hypar_error *err)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
-    bool limited = hypar_plan_settings(plan).memory_limit_bytes > 0;
     bool named = args->planner && !hypar_planner_find(args->planner)->tries_others;
     bool interrupted = hypar_found_info(found).interrupted;
     struct hypar_error why;
-    if (!s || s->step.fits || (named && !interrupted && !limited))
+    struct hypar_part part = hypar_found_info(found).part;
+    if (!s && !(part.step_s > 0))
         return HYPAR_OK;
     enum hypar_status status =
-        hypar_check_fullest(plan, &s->fullest, s->step.fullest_device, &why);
+        hypar_check_fullest(plan, s ? &s->fullest : &part.fullest,
+                            s ? s->step.fullest_device : part.fullest_device, &why);
+    if (status == HYPAR_OK)
+        return HYPAR_OK;
     snprintf(err->text, sizeof err->text, "%s: %.200s",
              interrupted ? "the plan so far does not fit"
              : named     ? "the plan does not fit"

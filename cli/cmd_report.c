@@ -58,6 +58,9 @@ static enum hypar_status explain(struct telling *t, struct hypar_error *err)
     t->page.explanation = explanation;
     status = t->args->planner ? compare_beside(t->args, t->plan, &t->how, write_page, t, err)
                               : write_page(t, NULL, err);
+    if (status == HYPAR_OK)
+        status = opt_in_file(t->args->operand[0],
+                             opt_check_fits(hypar_explanation_info(explanation).sim, err), err);
     hypar_explanation_free(explanation);
     return status;
 }

@@ -209,6 +209,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
             if (hidden.count)
                 opt_note(args, "%s", hidden.text);
             status = tell(args, sim, plan, err);
+            if (status == HYPAR_OK)
+                status = opt_check_fits(sim, err);
         }
     }
     hypar_sim_free(sim);
@@ -264,6 +266,8 @@ static enum hypar_status simulate_program(const struct args *args, bool lowered,
         struct hypar_sim_summary summary = hypar_sim_summary(sim);
         opt_note_profile(args, &summary.measured);
         status = tell(args, sim, hypar_sim_plan(sim), err);
+        if (status == HYPAR_OK)
+            status = opt_in_file(args->operand[0], opt_check_fits(sim, err), err);
     }
     hypar_sim_free(sim);
     hypar_machine_free(machine);

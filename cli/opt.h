@@ -508,6 +508,9 @@ bool opt_out_of_time(void);
 /* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
 void opt_note_interrupted(const struct args *args, const char *what);
 
+/* HYPAR_INFEASIBLE, with a device and what it lacks, if a simulated plan does not fit. */
+enum hypar_status opt_check_fits(const struct hypar_sim *sim, struct hypar_error *err);
+
 /* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
  * return `status`. It gets its place when the command has done all its work. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,

@@ -114,6 +114,19 @@ void opt_note_profile(const struct args *args, const struct hypar_sim_measured *
                  args->profile, m->passes);
 }
 
+enum hypar_status opt_check_fits(const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    struct hypar_error why;
+    if (s.fits || !hypar_sim_plan(sim))
+        return HYPAR_OK;
+    struct hypar_memory fullest = hypar_sim_device(sim, s.fullest_device).memory;
+    enum hypar_status status =
+        hypar_check_fullest(hypar_sim_plan(sim), &fullest, s.fullest_device, &why);
+    snprintf(err->text, sizeof err->text, "the plan does not fit: %.200s", why.text);
+    return status;
+}
+
 void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
                         enum hypar_precision precision)
 {

@@ -32,6 +32,14 @@ double hp_pair_factor(const struct hypar_calibration *calibration);
 /* Can two predicted steps of one network on one machine not be told apart? */
 bool hp_are_alike(const struct hypar_calibration *calibration, double a_s, double b_s);
 
+/* Steps whose ratio is nearer to 1 than this are equal. */
+static const double HP_ROUNDING = 0.999;
+
+/* Is one step shorter by no more than rounding? Steps of less than a millisecond are equal if
+ * they are alike: none so short was measured, and what they are made of (launches, latencies)
+ * is known least. */
+bool hp_are_equal(const struct hypar_calibration *calibration, double a_s, double b_s);
+
 /* The table, for tests; NULL past the last. `device` "": any. */
 struct calibrated {
     const char *device, *framework;

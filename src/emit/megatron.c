@@ -233,7 +233,19 @@ static bool note_attention(const struct hypar_plan *plan, char *text, size_t siz
     return hp_transformer(plan->graph, &t, &op) && !t.causal;
 }
 
-static target_note *const notes[] = { note_biases, note_attention, NULL };
+/* A graph has the usual base also where its model does not say it. */
+static bool note_rotary_base(const struct hypar_plan *plan, char *text, size_t size)
+{
+    struct transformer t;
+    int op;
+    snprintf(text, size,
+             "--rotary-base %.0f is the usual one, which the model has or is assumed to have; "
+             "another is to be put in its place",
+             HP_USUAL_ROTARY_BASE);
+    return hp_transformer(plan->graph, &t, &op) && t.rotary_base == HP_USUAL_ROTARY_BASE;
+}
+
+static target_note *const notes[] = { note_biases, note_attention, note_rotary_base, NULL };
 
 const struct target hp_target_megatron = {
     .name = "megatron",

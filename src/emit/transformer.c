@@ -60,7 +60,7 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
         out->epsilon = hp_attr(op->nest->attrs, ATTR_EPS, 0, 0);
         break;
     case OP_ROPE:
-        out->rotary_base = hp_attr(op->nest->attrs, ATTR_THETA, 0, 10000);
+        out->rotary_base = hp_attr(op->nest->attrs, ATTR_THETA, 0, HP_USUAL_ROTARY_BASE);
         break;
     case OP_LINEAR:
         if (!reads_attention(graph, op))

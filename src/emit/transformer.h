@@ -4,6 +4,9 @@
 
 #include "graph/graph.h"
 
+/* The base of rotary positions of a graph that does not say it. */
+static const double HP_USUAL_ROTARY_BASE = 10000;
+
 /* Equal layers, each with one attention. 0: not known. */
 struct transformer {
     int layers;

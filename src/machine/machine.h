@@ -422,6 +422,9 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
 enum hypar_status hp_part_choose_type(struct part *part, const struct json *at,
                                       const char *name, bool may_be_new,
                                       struct hypar_error *err);
+/* Read an option's value: within its row's bounds, and whole where it counts something. */
+enum hypar_status hp_option_json(const struct json *at, enum option option, double *value,
+                                 struct hypar_error *err);
 /* Read the option's member of `object`, if it is present. */
 enum hypar_status hp_part_read_option(struct part *part, const struct json *object,
                                       enum option option, struct hypar_error *err);

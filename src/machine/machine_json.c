@@ -97,6 +97,13 @@ static enum hypar_status blame(const struct json *at, enum hypar_status status,
     return status;
 }
 
+enum hypar_status hp_option_json(const struct json *at, enum option option, double *value,
+                                 struct hypar_error *err)
+{
+    const struct option_row *row = &hp_machine_options[option];
+    return (row->whole ? hp_json_whole : hp_json_number)(at, row->low, row->high, value, err);
+}
+
 enum hypar_status hp_part_read_option(struct part *part, const struct json *object,
                                       enum option option, struct hypar_error *err)
 {
@@ -106,7 +113,7 @@ enum hypar_status hp_part_read_option(struct part *part, const struct json *obje
         return HYPAR_OK;
     double value;
     struct hypar_error why;
-    TRY(hp_json_number(&member, row->low, row->high, &value, err));
+    TRY(hp_option_json(&member, option, &value, err));
     TRY(blame(&member, hp_option_check(part, option, value, &why), &why, err));
     part->value[option] = value;
     return HYPAR_OK;
@@ -270,7 +277,7 @@ static enum hypar_status read_node(struct part *part, const struct json *at,
         struct json member = hp_json_member(at, row->key);
         if (!member.value)
             continue;
-        TRY(hp_json_number(&member, row->low, row->high, &value, err));
+        TRY(hp_option_json(&member, (enum option)o, &value, err));
         TRY(blame(&member, hp_node_set(part, figures, (enum option)o, false, value, &why), &why,
                   err));
     }

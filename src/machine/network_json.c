@@ -95,11 +95,10 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
 static enum hypar_status read_figure(const struct json *at, int figure, double *value,
                                      struct hypar_error *err)
 {
-    const struct option_row *row = &hp_machine_options[hp_link_figures[figure]];
-    struct json member = hp_json_member(at, row->key);
+    struct json member = hp_json_member(at, hp_machine_options[hp_link_figures[figure]].key);
     if (!member.value && !isnan(*value))
         return HYPAR_OK;
-    return hp_json_number(&member, row->low, row->high, value, err);
+    return hp_option_json(&member, hp_link_figures[figure], value, err);
 }
 
 /* The defaults of the device at the end of a link, of two devices the one with the smaller

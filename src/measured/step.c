@@ -30,7 +30,7 @@ void hypar_measured_step_free(struct hypar_measured_step *step)
 
 int hypar_measured_step_minibatches(const struct hypar_measured_step *step)
 {
-    return step->minibatches > 1 ? step->minibatches : 0;
+    return step->minibatches;
 }
 
 static const char *const kind_name[] = {

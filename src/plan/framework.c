@@ -35,7 +35,7 @@ static const struct member {
     int n_words;
     double least, most;
     enum hypar_unit unit;
-    bool told, tried;
+    bool told, tried, whole; /* whole: an amount that counts something */
     const char *summary;
 } members[] = {
 #define AT(member)                  offsetof(struct hypar_framework, member)
@@ -63,11 +63,11 @@ static const struct member {
     { "host_waits", TRUTH, AT(host_waits), .summary = "between stages the host launches a slot when its device has ended the one before and has received" },
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
-    { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .summary = "handles and streams with a workspace for products (0: as usual)" },
+    { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .whole = true, .summary = "handles and streams with a workspace for products (0: as usual)" },
     { "workspace_bytes", BYTES(memory.workspace_bytes), .summary = "bytes of a workspace (0: as usual for the device)" },
     { "fragmentation", NUMBER(memory.fragmentation, 0, 0.99), .summary = "what the allocator holds beside what it handed out, as a share of this (0: as usual)" },
-    { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .summary = "tensors in fp32, as large as the logits, at the loss" },
-    { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .summary = "micro-batches whose errors of the logits wait, as the gradient of the last weights is computed later" },
+    { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .whole = true, .summary = "tensors in fp32, as large as the logits, at the loss" },
+    { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .whole = true, .summary = "micro-batches whose errors of the logits wait, as the gradient of the last weights is computed later" },
     { "flat_gradients", TRUTH, AT(memory.flat_gradients), .summary = "gradients lie in buffers that last from step to step" },
     { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole lie once more in buckets that last" },
     { "state_by_stage", TRUTH, AT(memory.state_by_stage), .summary = "each stage that uses a parameter has the optimizer's state of it" },
@@ -384,7 +384,8 @@ static const char *expected(char *text, size_t size, const struct member *m)
     case TEXT:
         break;
     }
-    snprintf(text, size, "a number from %g to %g", m->least, m->most);
+    snprintf(text, size, "a %snumber from %g to %g",
+             m->whole || m->kind == WHOLE ? "whole " : "", m->least, m->most);
     return text;
 }
 
@@ -427,11 +428,11 @@ static bool set_member(struct arena *arena, const struct member *m, const char *
         *(double *)to = number;
     else
         *(int *)to = (int)number;
-    return m->kind == AMOUNT || number == (int)number;
+    return (m->kind == AMOUNT && !m->whole) || number == (int)number;
 }
 
-/* "member=value", of n characters. */
-static enum hypar_status read_member(struct arena *arena, const char *text, size_t n,
+/* "member=value", of n characters. `set`: which members were set before. */
+static enum hypar_status read_member(struct arena *arena, const char *text, size_t n, bool *set,
                                      struct hypar_framework *out, struct hypar_error *err)
 {
     const char *keys[N_MEMBERS], *word = hp_arena_strndup(arena, text, n);
@@ -451,6 +452,9 @@ static enum hypar_status read_member(struct arena *arena, const char *text, size
                              "framework: unknown member '%.40s', expected one that 'hypar "
                              "frameworks NAME' lists",
                              key);
+    if (set[i])
+        return hp_fail(err, HYPAR_SYNTAX, "framework: %s is set twice", key);
+    set[i] = true;
     const char *value = word[length] ? word + length + 1 : "";
     if (set_member(arena, &members[i], value, out))
         return HYPAR_OK;
@@ -502,7 +506,7 @@ static enum hypar_status read_value(struct arena *arena, const struct json *at,
     case TRUTH:
         return hp_json_bool(at, to, err);
     case AMOUNT:
-        return hp_json_number(at, m->least, m->most, to, err);
+        return (m->whole ? hp_json_whole : hp_json_number)(at, m->least, m->most, to, err);
     case OVERLAP:
         return read_overlaps(at, to, err);
     case WHOLE:
@@ -585,6 +589,7 @@ enum hypar_status hp_framework_read(struct arena *arena, const char *word,
     size_t n = strcspn(word, ",");
     const char *name = hp_arena_strndup(arena, word, n);
     char path[HYPAR_PLACE_BYTES];
+    bool set[N_MEMBERS] = { false };
     const struct hypar_framework *row = hp_framework_row(name);
     *out = (struct hypar_framework){ .name = NULL };
     if (row)
@@ -598,7 +603,7 @@ enum hypar_status hp_framework_read(struct arena *arena, const char *word,
     for (const char *at = word + n; *at; at += n) {
         at++;
         n = strcspn(at, ",");
-        TRY(read_member(arena, at, n, out, err));
+        TRY(read_member(arena, at, n, set, out, err));
     }
     return HYPAR_OK;
 }

@@ -73,6 +73,9 @@ bool hp_copies_weights(const struct hypar_plan *plan);
 void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
                             const struct memory_how *how);
 
+/* How certainly plans of a search fit, if nothing else is asked for. */
+static const double HP_USUAL_CERTAINTY = 0.95;
+
 /* What programs may use of a device, less what keeps a plan that is predicted to fill it within
  * its memory with how->certainty. */
 double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how);

@@ -118,20 +118,24 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
                           const struct memory_how *how)
 {
-    static const char *const words[2][2] = {
-        { "", " allowed by --memory" },
-        { " beside the framework", " beside the framework allowed by --memory" },
+    static const char *const words[2][3] = {
+        { "", " beside what is kept free", " allowed by --memory" },
+        { " beside the framework", " beside the framework and what is kept free",
+          " beside the framework allowed by --memory" },
     };
     static const struct memory_how alone;
-    bool allowed = limit_bytes > 0, beside = false;
+    bool allowed = limit_bytes > 0, beside = false, kept = false;
     for (int d = 0; d < hypar_machine_device_count(machine); d++) {
         const struct hypar_device *device = hypar_machine_device(machine, d);
-        allowed &= limit_bytes != (double)device->memory_bytes &&
-                   limit_bytes != hp_usable_bytes(device, &alone);
+        double usable = hp_usable_bytes(device, &alone);
+        double filled = how ? hp_usable_bytes(device, how) : usable;
+        allowed &= limit_bytes != (double)device->memory_bytes && limit_bytes != usable &&
+                   limit_bytes != filled;
+        kept |= filled < usable;
         beside |= how && hp_device_room(device, limit_bytes, how) <
                              hp_device_room(device, limit_bytes, &alone);
     }
-    return words[beside][allowed];
+    return words[beside][allowed ? 2 : kept];
 }
 
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sort.h"
+#include "plan/schedules.h"
 #include "run/measure.h"
 #include "run/trainer.h"
 
@@ -449,7 +450,7 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     result->n_timed = used > 1 ? used - 1 : used;
     result->loss_steps = at_once / n;
     result->in_process = t->network && t->n_devices > 1;
-    result->minibatches = at_once > 1 ? at_once : 0;
+    result->minibatches = hp_is_delayed(t->plan) ? at_once : 0;
     return HYPAR_OK;
 }
 

@@ -9,18 +9,16 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "cost/calibration.h"
 #include "machine/machine.h"
 #include "search/estimate/needs.h"
+#include "search/evaluate/simpler.h"
 #include "search/limits.h"
 #include "search/nearby.h"
 #include "search/record.h"
 #include "search/runnable.h"
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
-
-/* A plan from a random search is less regular than those of other planners, so it must be
- * faster by more than rounding. */
-static const double WORTH = 0.999;
 
 /* Planners with the longest searches run last: if the search is stopped, the plans of the
  * others are there. */
@@ -362,8 +360,8 @@ static bool may_search(const struct tried *t, int best)
     return need <= has;
 }
 
-/* Run flexflow. Its plan becomes the best if it is clearly better than the others, or the only
- * plan that fits. */
+/* Run flexflow. Its plan becomes the best if it is better than the others by more than
+ * rounding, as it is less regular than theirs, or the only plan that fits. */
 static void search_at_random(struct tried *t, int *best)
 {
     struct hypar_search_options with;
@@ -391,7 +389,8 @@ static void search_at_random(struct tried *t, int *best)
     if (*why.text)
         refuse(t, t->random_search->info.name, why.text);
     t->evaluated += t->found[t->n++]->info.evaluated;
-    if (fits(t, i) && (*best < 0 || !fits(t, *best) || merit(t, i) < WORTH * merit(t, *best)))
+    if (fits(t, i) &&
+        (*best < 0 || !fits(t, *best) || merit(t, i) < HP_ROUNDING * merit(t, *best)))
         *best = i;
 }
 
@@ -410,7 +409,7 @@ static void ask_lesser(struct tried *t, int rows, double links, int *best)
     if (hp_run_auto(t->self, &n.problem, &t->found[i], NULL) == HYPAR_OK) {
         t->verdict[i] = hp_carry_found(t->problem, &n, t->found[i]);
         t->n++;
-        if (fits(t, i) && merit(t, i) < WORTH * merit(t, *best))
+        if (fits(t, i) && merit(t, i) < HP_ROUNDING * merit(t, *best))
             *best = i;
     }
     hp_nearby_end(&n);
@@ -437,34 +436,37 @@ static double width(const struct tried *t, int i)
     return interval.high_s / interval.low_s;
 }
 
-/* Is plan `i` as fast as `best` but for rounding, predicted as surely or more so, and does its
- * fullest device keep clearly more memory? */
-static bool is_safer(const struct tried *t, int i, int best)
+static struct equal_plan equal_plan(const struct tried *t, int i)
 {
-    static const double CLEARLY = 0.01;
-    return i != best && fits(t, i) && WORTH * merit(t, i) <= merit(t, best) &&
-           width(t, i) <= width(t, best) &&
-           t->verdict[i].memory.part <= t->verdict[best].memory.part - CLEARLY;
+    return (struct equal_plan){ .step_s = merit(t, i),
+                                .part = t->verdict[i].memory.part,
+                                .width = width(t, i),
+                                .figures = hp_plan_figures(t->found[i]->plan) };
 }
 
-/* The safer of two equals, and why; else `best`. */
-static int safest(const struct tried *t, int best)
+/* Of the plans that are as fast as `best`, the safer or simpler one, and why. */
+static int choose_equal(const struct tried *t, int best)
 {
     int chosen = best;
     if (best < 0 || !fits(t, best) || !t->simulated || t->problem->lesser ||
         t->problem->options->objective != HYPAR_TIME)
         return best;
-    for (int i = 0; i < t->n; i++)
-        if (is_safer(t, i, chosen) && WORTH * merit(t, i) <= merit(t, best))
+    struct hypar_calibration off = t->found[best]->simulated.step.interval.from;
+    struct equal_plan fastest = equal_plan(t, best), now = fastest;
+    for (int i = 0; i < t->n; i++) {
+        if (i == best || !fits(t, i) || !hp_are_equal(&off, merit(t, i), fastest.step_s))
+            continue;
+        struct equal_plan other = equal_plan(t, i);
+        if (hp_is_preferred(&other, &now)) {
             chosen = i;
+            now = other;
+        }
+    }
+    struct hypar_found *found = t->found[chosen];
     if (chosen != best)
-        t->found[chosen]->info.safer =
-            hp_arena_printf(&t->found[chosen]->arena,
-                            "as fast as the plan of %s, and its fullest device needs %.0f %% "
-                            "of its memory, not "
-                            "%.0f %%",
-                            t->found[best]->info.planner, 100 * t->verdict[chosen].memory.part,
-                            100 * t->verdict[best].memory.part);
+        found->info.safer = hp_preferred_text(
+            &found->arena, &now, &fastest,
+            hp_arena_printf(&found->arena, "the plan of %s", t->found[best]->info.planner));
     return chosen;
 }
 
@@ -616,7 +618,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     else if (random)
         refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
     ask_lessers(&t, best_of_others, &best);
-    best = show_or_drop(&t, safest(&t, best));
+    best = show_or_drop(&t, choose_equal(&t, best));
     if (best >= 0)
         explain_idle(&t, best);
     if (best >= 0)

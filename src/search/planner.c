@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 #include "emit/target.h"
+#include "plan/memory_terms.h"
 #include "plan/schedules.h"
 #include "program/lowering.h"
 #include "search/bound.h"
@@ -259,7 +260,8 @@ struct hypar_plan_settings hp_settings(const struct hypar_search_options *option
         .fp32_gradients = options->fp32_gradients,
         .masks = options->masks,
         .framework_bytes = options->framework_bytes,
-        .memory_certainty = options->memory_margin > 0 ? options->memory_margin : 0.95,
+        .memory_certainty =
+            options->memory_margin > 0 ? options->memory_margin : HP_USUAL_CERTAINTY,
         .memory_limit_bytes = options->memory_bytes,
         .seed = options->seed,
         .simulation = hp_simulation_of(options->simulation),

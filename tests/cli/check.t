@@ -1,20 +1,20 @@
 A plan that fits.
 $ hypar check tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --json
 > {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}}
 $ hypar check - < tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 
 Another machine, another model.
 $ hypar check tests/cli/plan.json --on torus:2x2
 > hypar: note: 2 of 4 devices have nothing to do
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 4 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --on full:1
 > hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
@@ -24,7 +24,7 @@ $ hypar check tests/cli/plan.json --model mlp:4-4-4
 ? 1
 $ hypar check tests/cli/plan.json --model mlp:6-3
 > ok: mlp:6-3, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 412 B of 16 GB on the fullest device
 
 What does not fit is told with the operator and the reason; it is no malformed input.
@@ -45,7 +45,7 @@ Activations count too; where a model cannot be lowered, only what lives from ste
 $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a
 > machine of 8 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
 > {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "saved_bytes": 3452324, "limit_bytes": 16000000000}}
@@ -64,12 +64,12 @@ $ hypar check examples/plans/data-parallel.json --memory 10MB
 $ hypar check examples/plans/pipedream.json
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4
 > devices; 2 stages, schedule pipedream, micro-batches 1
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 26.2 MB of 16 GB on the fullest device
 $ hypar check examples/plans/pipedream.json -q
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4
 > devices; 2 stages, schedule pipedream, micro-batches 1
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 26.2 MB of 16 GB on the fullest device
 
 What is no plan is malformed.
@@ -147,7 +147,7 @@ Splits that look alike and are not: 12 heads on 5 devices.
 $ printf '{"format": "hypar-plan/1", "model": "gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16", "batch": 2, "machine": "full:5", "ops": [%s {"name": "h.0.attn", "split": {"a": 5}}, {"name": "*"}]}' "$(printf '{"name": "h.0.attn.%s", "split": {"k": 5}},' q k v)" > $TMP/heads.json; hypar check $TMP/heads.json
 > ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 36
 > parts on a machine of 5 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 386 kB of 16 GB on the fullest device
 > warning: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same
 > devices, but not into the same elements: what is between them is sent, 2.88 kB a
@@ -161,5 +161,5 @@ $ hypar simulate $TMP/heads.json 2>&1 >/dev/null
 $ sed 's/5/4/g' $TMP/heads.json | hypar check -
 > ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 32
 > parts on a machine of 4 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 390 kB of 16 GB on the fullest device

@@ -11,7 +11,7 @@ $ hypar compare lenet-c --on htree:16 --planner dp,mp,owt,hypar,accpar | sed 's/
 > * the best of its column
 >
 > The fastest is accpar: 6.65 ms a step, 38.5 k samples/s, 39.4 % of peak.
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision bf16 --optimizer adam --json | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/g'
 > {
@@ -106,7 +106,7 @@ $ cd $TMP && hypar plan lenet5 --on full:2,bandwidth=1TB/s --planner dp -q -o dp
 >
 > The fastest that divides one batch and whose updates are not delayed is dp.json:
 > 10.6 us a step, 3.03 M samples/s, 24.1 % of peak.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > Where each replica takes a whole batch, one update is made of the gradients of
 > all their batches. The others divide one batch over all devices: not the same
@@ -119,7 +119,7 @@ $ cd $TMP && hypar compare one.json dp.json | tail -n +6 | sed '/^$/,$!d;/^The s
 >
 > The fastest that divides one batch is dp.json: 10.6 us a step, 3.03 M samples/s,
 > 24.1 % of peak.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > Where each replica takes a whole batch, one update is made of the gradients of
 > all their batches. The others divide one batch over all devices: not the same
@@ -341,7 +341,7 @@ $ hypar compare vgg16 --on cluster:4x4,inter=1.25GB/s --planner dp,pipedream --b
 >
 > The fastest whose updates are not delayed is dp: 681 ms a step, 94 samples/s,
 > 3.5 % of peak.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > Where updates are delayed, a replica takes whole minibatches, of a batch each,
 > and the next begin before the last has updated the weights. The others divide
@@ -351,7 +351,7 @@ $ hypar compare vgg16 --on cluster:4x4,inter=1.25GB/s --planner dp,pipedream --b
 A plan that does not fit is left out for that, whether or not its updates are delayed.
 $ hypar compare vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --batch 512 --planner dp,pipedream | sed -n '/^The fastest/,/peak/p'
 > The fastest that fits is dp: 795 ms a step, 644 samples/s, 23.8 % of peak.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 
 What replicas divide among them is an option of all planners, as in a search; a plan says it itself.

@@ -2,7 +2,7 @@ What bounds a step, what operators would cost if they were split otherwise, and 
 $ hypar plan alexnet --batch 64 --on cluster:2x4,inter=1GB/s --planner hypar -q -o $TMP/alex.json
 $ cd $TMP && hypar explain alex.json
 > alexnet, batch 64, fp32, on 8 devices: a step takes 17.3 ms
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > No plan of it takes less than 4.42 ms (mostly arithmetic): the gap is 292 %.
 > What has to be done takes 4.42 ms, shared evenly by all devices (its arithmetic
@@ -103,7 +103,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --shard optimizer -q -o $TMP/
 The pipeline's bubble is called a bubble; what cannot be had says why.
 $ hypar explain examples/plans/pipeline.json
 > mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > No plan of it takes less than 20.3 us (mostly memory traffic): the gap is 785 %.
 > What has to be done takes 20.3 us, shared evenly by all devices (its arithmetic
@@ -226,7 +226,7 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 Pipedream's path is that of the window that is simulated.
 $ hypar explain examples/plans/pipedream.json --operators 1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > The path is that of the window of 45 minibatches, 5.18 ms.
 > It is bound by: exchanges that nothing hides 45.9 %, computing 38.5 %, exchanges
@@ -260,6 +260,7 @@ $ hypar explain examples/plans/pipedream.json --operators 1
 
 What needs more memory than there is is left out, with its step; twice the memory holds it.
 $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,memory=2.5GB | sed -n '/^what/,$p'
+> hypar: gpt.json: the plan does not fit: device 0 needs 3.37 GB of memory, has 2.5 GB
 > what would help                                      step   change   memory
 > devices twice as fast (does not fit)              88.1 ms*   -49 %  3.37 GB
 > arithmetic twice as fast (does not fit)           91.1 ms    -47 %  3.37 GB
@@ -496,5 +497,6 @@ $ hypar plan lenet5 --on htree:4 --planner hypar -q -o $TMP/lenet5.json; hypar e
 
 A plan that does not fit: twice the memory is told to hold it.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=4GB --planner dp --precision bf16 -q -o $TMP/lack.json; hypar explain $TMP/lack.json --on full:1,device=h100,memory=1.5GB | grep -e 'twice the memory' -e 'No difference'
+> hypar: $TMP/lack.json: the plan does not fit: device 0 needs 2.85 GB of memory, has 1.5 GB
 > twice the memory (fits)                       17.9 ms   +0.0 %  2.85 GB
 > No difference: links twice as fast, arithmetic twice as fast.

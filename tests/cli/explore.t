@@ -103,7 +103,7 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
 > strictly better.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
-> Run as compiled on eyeriss-hmc.
+> Run as compiled on eyeriss-hmc, the default device.
 $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 --planner $p --cost simulated --json | grep -o '"step_s": [0-9.e-]*'; hypar plan lenet-c --on htree:16 --planner $p --json -q | grep -m 1 -o '"step_s": [0-9.e-]*'; done
 > "step_s": 0.0085116511
 > "step_s": 0.0085116511
@@ -396,7 +396,7 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
-> Run as compiled on v100.
+> Run as compiled on v100, the default device.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions
@@ -856,7 +856,7 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
 > machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,idle_j,recomputed,sharded,interrupted,plan_of,fp32
 > "examples/machines/dgx1-v100.json",8,64,fits,dp,1606211908,16000000000,0,0,0,none,0,dp,8000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,0,optimizer,0,hybrid,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,449009636,16000000000,0,0,0,gradients,0,hybrid,8000000000000
 > "examples/machines/dgx1-v100.json",8,64,fits,dp,1606211908,16000000000,0,0,0,none,0,dp,16000000000000
 > "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,0,hybrid,16000000000000
 

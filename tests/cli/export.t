@@ -1,5 +1,7 @@
 What Megatron-LM can run: the flags of its training script.
 $ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --micro-batches 4 --sequence-parallel -qo $TMP/llama.json && hypar export $TMP/llama.json --to megatron
+> hypar: note: --rotary-base 10000 is the usual one, which the model has or is
+>        assumed to have; another is to be put in its place
 > # Megatron-LM, llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 on 8 devices: data 2, tensor 2, pipeline 2, 4 micro-batches
 > # torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' this-file) and your data
 > # A plan has no learning rate: replace --lr by yours.
@@ -54,7 +56,7 @@ $ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2
 > --weight-decay 0.0
 > --clip-grad 1
 
-$ hypar plan gpt2 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A4 optimizer
+$ hypar plan gpt2 --batch 4 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A4 optimizer
 > --optimizer sgd
 > --lr 0.01
 > --lr-decay-style constant
@@ -175,7 +177,9 @@ $ hypar plan vgg11 --on full:4 --planner hypar -qo $TMP/vgg.json; for to in torc
 $ hypar export $TMP/vgg.json --to deepspeed --nearest $TMP/near.json; hypar export $TMP/near.json --to deepspeed
 > hypar: note: the nearest plan that DeepSpeed can run: data 4, tensor 1, pipeline
 >        1, schedule none; 12 of 30 operators differ
-> hypar: $TMP/vgg.json: op 'conv5_2': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1)
+> hypar: note: not exported: op 'conv5_2': axis 'n' is split 2 ways, expected 4
+>        parts, as in the nearest that DeepSpeed can run (data 4, tensor 1,
+>        pipeline 1)
 > {
 >   "train_batch_size": 32,
 >   "train_micro_batch_size_per_gpu": 8,
@@ -187,9 +191,16 @@ $ hypar export $TMP/vgg.json --to deepspeed --nearest $TMP/near.json; hypar expo
 $ hypar export $TMP/vgg.json --to torch --nearest $TMP/near.json; grep conv5_2 $TMP/near.json; hypar check $TMP/near.json | head -1
 > hypar: note: the nearest plan that PyTorch can run: with refused axes left
 >        unsplit; 1 of 30 operators differ
-> hypar: $TMP/vgg.json: op 'conv5_2': axis 'c' is split 2 ways, PyTorch's DTensor splits a convolution by samples alone, it has no halo exchange and no rule for channels; expected one of n, r
+> hypar: note: not exported: op 'conv5_2': axis 'c' is split 2 ways, PyTorch's
+>        DTensor splits a convolution by samples alone, it has no halo exchange
+>        and no rule for channels; expected one of n, r
 >     {"name": "conv5_2", "kind": "conv", "split": {"n": 4}, "devices": [0, 1, 2, 3]},
 > ok: vgg11, batch 32: 30 operators in 120 parts on a machine of 4 devices
+
+The base of rotary positions that a model does not say is assumed, and told.
+$ hypar export $TMP/llama.json --to megatron 2>&1 >/dev/null | grep -A2 rotary
+> hypar: note: --rotary-base 10000 is the usual one, which the model has or is
+>        assumed to have; another is to be put in its place
 
 Schedules are refused by name.
 $ for s in zb-h1 zb-h2 gpipe; do hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --schedule $s -qo $TMP/$s.json; hypar export $TMP/$s.json --to megatron -q; hypar export $TMP/$s.json --to deepspeed -q; done; for s in zb-h1 zb-h2; do hypar export $TMP/$s.json --to torch -q; done
@@ -243,7 +254,7 @@ $ hypar plan gpt2 --on full:4 --planner mp --for torch --batch 6 --micro-batches
 ? 1
 
 $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
-> lenet5, batch 32, on 4 devices, for deepspeed: planner hybrid
+> lenet5, batch 32, on 4 devices, for deepspeed: planner dp
 > Left out: 1f1b, gpipe, zb-h1, zb-h2, flexflow; 1f1b: op 'conv1': axis 'n' is
 >           split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can
 >           run (data 4, tensor 1, pipeline 1); --planner NAME tells why of each,
@@ -260,7 +271,7 @@ $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:
 >        H200: docs/formats-torch.md
 > --
 > Not calibrated, no such step was measured: expect +-50 %.
-> Kernels: eager: 115 kernels, launched in 2.99 ms, which the step waits for.
+> Memory of h200: 141 GB by its name (in GiB), 150 GB usable by programs, of which
 
 $ hypar plan lenet5 --on full:4 --for jax
 > hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
@@ -301,4 +312,6 @@ $ sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "identity"\1/' $TMP/know
 > --position-embedding-type none
 > hypar: note: not the same network: attention is not causal, that of
 >        pretrain_gpt.py is; expected a script for models of the kind of BERT
+> hypar: note: --rotary-base 10000 is the usual one, which the model has or is
+>        assumed to have; another is to be put in its place
 > torchrun --nproc-per-node 2 pretrain_gpt.py $(grep -v '^#' $TMP/bert.txt)

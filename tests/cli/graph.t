@@ -54,18 +54,18 @@ $ sed 's/"x",true,true/true,true/' $TMP/net.json | hypar import -
 A plan that lies in another folder may name a machine with a bandwidth, or a file beside it.
 $ mkdir $TMP/sub; hypar machines ring:2 -q -o $TMP/sub/ring; sed 's|full:2|full:2,bandwidth=5GB/s|' tests/cli/plan.json > $TMP/sub/plan.json; hypar check $TMP/sub/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ sed 's|full:2|ring|' tests/cli/plan.json > $TMP/sub/plan.json; hypar check $TMP/sub/plan.json
 > hypar: $TMP/sub/plan.json: machine: machine 'ring': ring has no size, expected ring:8
 ? 3
 $ sed 's|full:2|./ring|' tests/cli/plan.json > $TMP/sub/plan.json; hypar check $TMP/sub/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --on $TMP/sub/ring
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ cd $TMP/sub; mv ring my-machine; hypar machines my-machine | head -n 1
 > ring:2: ring, 2 devices, 0 switches, 1 link

@@ -35,7 +35,7 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it),
 > 5.43 M samples/s, 0.5 % of peak, 1.65 uJ by counted operations; 1.18 kB sent,
 > 3.53 kB on links; 556 B of 8 GB of memory on the fullest device.
@@ -44,7 +44,7 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > Lower bound 5.62 ns (mostly arithmetic): no plan is faster; gap 26121 %.
 $ hypar check $TMP/plän.json
 > ok: 净, batch 8: 3 operators in 12 parts on a machine of 4 devices
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > memory: 556 B of 8 GB on the fullest device
 $ hypar check $TMP/plän.json --on "füll:4"
 > hypar: $TMP/plän.json: machine: machine 'füll:4': unknown topology 'füll', did you mean full?
@@ -67,7 +67,7 @@ $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 > hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -2
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 $ hypar compare "$TMP/$(printf 'p\033')" --csv - | cat -v | tail -1 | cut -d , -f 1
 > "$TMP/p?"

@@ -27,7 +27,9 @@ $ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.memory=4GB -
 > It does not fit: device 4, the fullest, needs 10.7 GB of 4 GB (268.0 %).
 > The framework's allocator hands out 9.25 GB there and holds 9.62 GB; the rest
 > lies outside it.
-> Recomputing activations would save up to 6.54 GB there.
+> With --recompute full the fullest device would need 6 GB, 4.72 GB less.
+> Memory of h100: 4 GB, of which planners fill 3.55 GB: 448 MB are kept free, as
+> predictions are not exact.
 > hypar: $TMP/equal.json: device 4 needs 10.7 GB of memory, has 4 GB
 ? 1
 

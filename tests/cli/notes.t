@@ -7,12 +7,12 @@ $ hypar check $TMP/plan.json
 > hypar: note: 2 of 3 devices have nothing to do
 > ok: mlp:8-8-4, batch 4: 4 operators in 4 parts on a machine of 3 devices; 1
 > stage, schedule pipedream, micro-batches 1
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 1.38 kB of 16 GB on the fullest device
 $ hypar check $TMP/plan.json -q
 > ok: mlp:8-8-4, batch 4: 4 operators in 4 parts on a machine of 3 devices; 1
 > stage, schedule pipedream, micro-batches 1
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 1.38 kB of 16 GB on the fullest device
 
 ... options that nothing looks at ...
@@ -59,7 +59,7 @@ $ COLUMNS=70 hypar simulate $TMP/dp.json | awk '{ if (length > most) most = leng
 $ COLUMNS=200 hypar check $TMP/plan.json
 > hypar: note: 2 of 3 devices have nothing to do
 > ok: mlp:8-8-4, batch 4: 4 operators in 4 parts on a machine of 3 devices; 1 stage, schedule pipedream, micro-batches 1
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 1.38 kB of 16 GB on the fullest device
 
 Stages of a plan for a framework begin where its modules do, which is no want of places.

@@ -57,7 +57,7 @@ $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1
 > ok: lenet5, batch 32: 13 operators in 27 parts on a machine of 3 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 1.18 MB of 16 GB on the fullest device
 > lenet5, batch 32, fp32, on 3 devices: a step takes 17 us
 $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/'

@@ -169,6 +169,7 @@ Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > hypar: note: the pipeline is one stage with 8 replicas: data parallelism,
 >        without stages in turn and without late weights
+> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory
@@ -182,7 +183,7 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > kept.
 > 220 places to cut would part operators that share a parameter, which this
 > schedule does not allow.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),
 > 67.4 samples/s, 46.9 % of peak, 288 J by counted operations; 871 MB sent,
 > 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest device.
@@ -203,7 +204,7 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > Busy computing in a step, and memory: simulated, of the busiest and of the
 > fullest device of a stage.
 > 16 micro-batches; the busiest stage computes 211 ms of a step, 95 % of it.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Predicted step 222 ms, simulated (the busiest device computes 211 ms of it),
 > 1.15 k samples/s, 41.9 % of peak, 121 J by counted operations; 3.6 GB sent,
 > 8.03 GB on links; 1.08 GB of 16 GB of memory on the fullest device.
@@ -309,7 +310,7 @@ $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches
 $ hypar check tests/fuzz/corpus/plan/interleaved.json
 > ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4
 > stages, schedule interleaved, micro-batches 4
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 880 B of 16 GB on the fullest device
 $ hypar simulate tests/fuzz/corpus/plan/slots.json | head -n 1
 > mlp:8-6-4, batch 12, fp32, on 4 devices: a step takes 5.03 us

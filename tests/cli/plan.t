@@ -23,7 +23,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it),
 > 30.1 k samples/s, 30.8 % of peak, 81.6 mJ by counted operations; 18.7 MB sent,
 > 80.5 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
@@ -54,7 +54,7 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it),
 > 38.8 k samples/s, 39.8 % of peak, 78.1 mJ by counted operations; 14.4 MB sent,
 > 81.1 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
@@ -84,7 +84,7 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it),
 > 3.12 k samples/s, 36.0 % of peak, 3.67 J by counted operations; 309 MB sent,
 > 310 MB on links; 183 MB of 16 GB of memory on the fullest device.
@@ -96,7 +96,7 @@ A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages,
 > schedule gpipe, micro-batches 256
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > memory: 308 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
@@ -181,12 +181,13 @@ $ hypar check $TMP/plan.json
 > hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
+> hypar: the plan does not fit: device 0 needs 9.98 GB of memory, has 8 GB
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB,
 > activations 3.34 GB, buffers 6.58 GB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 10GB -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
 > ok: vgg-a, batch 256: 28 operators in 448 parts on a machine of 16 devices
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > memory: 9.98 GB of 10 GB allowed by --memory on the fullest device
 
 What is lacking is told where no plan can fit.
@@ -199,7 +200,7 @@ $+ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | 
 > the plan's program sends, each byte once (hypar lower). The others are not
 > simulated, as that takes long. The plan of owt splits outputs (k) where its
 > levels count mp.
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Predicted step 1.51 s, simulated on 1 of 1,024 devices and extrapolated to all
 > (by about 0.0 % off), 679 samples/s, 44.4 % of peak, 113 kJ by counted
 > operations; 12.7 TB sent, 28.7 TB on links; 17.9 GB of 1 TB of memory on the
@@ -217,6 +218,7 @@ $ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp |
 > to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ by counted
 > operations; 0 B sent, 0 B on links; 2.02 GB of 16 GB of memory on the fullest
 $+ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
+> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB
 > Not calibrated, no such step was measured: expect +-50 %.
 > IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB,
 
@@ -307,7 +309,7 @@ $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $
 $ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3:unsplit -q -o $TMP/better.json
 $ hypar check $TMP/better.json
 > ok: alexnet, batch 64: 22 operators in 63 parts on a machine of 3 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 296 MB of 16 GB on the fullest device
 $ grep -e '"conv1"' -e '"fc3"' $TMP/better.json
 >     {"name": "conv1", "kind": "conv", "split": {"h": 3}, "devices": [0, 1, 2]},
@@ -447,7 +449,7 @@ What auto did not take is told, by what was asked for.
 $ hypar plan mlp:20-16-10 --batch 6 --on full:2 | grep '^The others'
 > The others: hybrid 20.1 ns, flexflow 20.1 ns, accpar 1.02 us, 3d 1.02 us, dp
 $+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: flexflow 38.4 ms, accpar 57.5 ms, hypar 58.5 ms, optcnn 60.2 ms, owt
+> The others: hybrid 38.4 ms, accpar 57.5 ms, hypar 58.5 ms, optcnn 60.2 ms, owt
 >             63.1 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
@@ -469,7 +471,8 @@ $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradien
 > It fits with over 99 %: device 0, the fullest, needs 3.03 GB of 85 GB (3.6 %).
 > The framework's allocator hands out 24.4 MB there and holds 25.4 MB; the rest
 > lies outside it.
-> Recomputing activations would save up to 16.4 kB there.
+> Memory of a100: 80 GB by its name (in GiB), 85 GB usable by programs, of which
+> planners fill 75.5 GB: 9.51 GB are kept free, as predictions are not exact.
 $ hypar plan --start $TMP/numbers.json --proposals 1 --framework-memory 3GB -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
 >   "precision": "bf16",
 >   "gradient_precision": "fp32",
@@ -492,7 +495,7 @@ $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15M
 $ hypar plan mlp --on full:2 --planner dp --memory 5MB -q -o $TMP/limited.json; grep limit $TMP/limited.json; hypar check $TMP/limited.json; hypar check $TMP/limited.json --memory 16GB | tail -n 1; hypar simulate $TMP/limited.json --fits | grep It; hypar simulate $TMP/limited.json | grep Memory
 >   "memory_limit_bytes": 5000000,
 > ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 3.4 MB of 5 MB allowed by --memory on the fullest device
 > memory: 3.4 MB of 16 GB on the fullest device
 > It fits: device 0, the fullest, needs 3.4 MB of 5 MB allowed by --memory
@@ -505,7 +508,7 @@ $ sed 's/"memory_limit_bytes": .*,/"memory_limit_bytes": 3e6,/' $TMP/limited.jso
 ? 1
 $ hypar check $TMP/less.json --memory 4MB; hypar compare $TMP/less.json $TMP/limited.json | grep -c 'does not fit'
 > ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 3.4 MB of 4 MB allowed by --memory on the fullest device
 > 1
 $ hypar simulate $TMP/less.json --fits | grep It
@@ -551,7 +554,7 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 > norm                       n=2 t=4; sent again
 > lm_head .. loss       (2)  n=2 k=4
 >
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it),
 > 1.18 k samples/s, 28.5 % of peak, 21.5 J by counted operations; 4.74 GB sent,
 > 9.55 GB on links; 104 MB of 16 GB of memory on the fullest device.
@@ -584,7 +587,7 @@ $ hypar check 3d.json
 > ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators
 > in 1,056 parts on a machine of 16 devices; 2 stages, schedule 1f1b,
 > micro-batches 8
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 104 MB of 16 GB on the fullest device
 Degrees that are not given are chosen.
 $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --pipeline 2 | sed -n 3p
@@ -613,6 +616,7 @@ $ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e 
 > operators         kind  split  devices
 > t_C 0.578 ns + t_X 0 s + t_S 0 s (all-reduce); 0 B moved between layers, 0 B for
 > parameters. 1 layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0
+> Run as compiled on v100, the default device
 > Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it),
 > links; 284 B of 16 GB of memory on the fullest device.
 
@@ -695,16 +699,18 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar pl
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
+> hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB
 > Predicted step 17.9 ms, simulated (the busiest device computes 17.9 ms of it),
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
 > sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
 > 0 %.
 > 8 of 10 such steps take 13.1 ms to 22.9 ms (61 measured: h100).
-> Kernels: compiled: 11 kernels, launched in 11 us.
+> Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as
 > hypar: $TMP/tight.json: device 0 needs 2.85 GB of memory, has 2.3 GB
-> The framework's allocator hands out 2.21 GB there and holds 2.3 GB; the rest
 > lies outside it.
-> Recomputing activations would save up to 537 MB there.
+> Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as
+> predictions are not exact.
+> hypar: the plan does not fit: device 0 needs 2.95 GB of memory, has 2.3 GB
 > 0
 ? 1
 

@@ -2,7 +2,7 @@ A plan that divides the batch. Computing, communicating and waiting add up to th
 $ hypar simulate examples/plans/data-parallel.json
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.96 ms
 > 32.7 k samples/s, 5.8 % of peak (model FLOPs), 1,639 tasks
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 >
 > device  computing        communicating  waiting  overlap
@@ -31,7 +31,7 @@ A pipeline.
 $ hypar simulate examples/plans/pipeline.json
 > mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
 > 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 >
 > device  computing        communicating  waiting  overlap
@@ -157,7 +157,6 @@ $ hypar simulate examples/plans/pipeline.json --fits
 > 2-3       2.12 MB   2.12 MB   12.7 MB     32.8 kB 32.8 kB 17 MB 16 GB fits
 >
 > It fits: device 2, the fullest, needs 17 MB of 16 GB (0.1 %).
-> Recomputing activations would save up to 16.4 kB there.
 $ hypar simulate tests/cli/plan.json --fits --json
 > {
 >   "fits": true,
@@ -181,7 +180,6 @@ $ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
 > 0-1           80 B       80 B        180 B     64 B  404 B  100 B  too little
 >
 > It does not fit: device 0, the fullest, needs 404 B of 100 B (404.0 %).
-> Recomputing activations would save up to 96 B there.
 > hypar: tests/cli/plan.json: device 0 needs 404 B of memory, has 100 B
 ? 1
 
@@ -342,7 +340,7 @@ PipeDream's schedule: start-up and steady state.
 $ hypar simulate examples/plans/pipedream.json | sed -n 1,11p
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
 > 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 >
 > A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of
@@ -382,7 +380,7 @@ $ hypar plan resnet18 --on cluster:2x2 --planner optcnn --all-reduce hierarchica
 $ hypar simulate $TMP/p.json | head -n 4; grep simulation $TMP/p.json
 > resnet18, batch 32, fp32, on 4 devices: a step takes 16.9 ms
 > 1.89 k samples/s, 32.8 % of peak (model FLOPs), 849 tasks
-> Run as compiled,overlap=none,bucket_bytes=25000000 on v100
+> Run as compiled,overlap=none,bucket_bytes=25000000 on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 >   "simulation": {"all_reduce": "hierarchical-server"},
 $ hypar lower $TMP/p.json -q -o - | grep -c bucket
@@ -391,7 +389,7 @@ Options are added to it, or stand in its place; a plan that is improved keeps it
 $ hypar simulate $TMP/p.json --all-reduce auto --half-duplex | head -n 5
 > resnet18, batch 32, fp32, on 4 devices: a step takes 17.4 ms
 > 1.84 k samples/s, 31.9 % of peak (model FLOPs), 849 tasks
-> Run as compiled,overlap=none,bucket_bytes=25000000 on v100
+> Run as compiled,overlap=none,bucket_bytes=25000000 on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > planned: --as compiled,overlap=none,bucket_bytes=25000000 --all-reduce
 $ hypar plan --start $TMP/p.json --proposals 4 --local-bn -q -o - | grep simulation
@@ -400,7 +398,7 @@ Without it, as by default; and one that asks for what there is not.
 $ sed -i '/"simulation"/d' $TMP/p.json && hypar simulate $TMP/p.json | head -n 4
 > resnet18, batch 32, fp32, on 4 devices: a step takes 15.2 ms
 > 2.1 k samples/s, 36.4 % of peak (model FLOPs), 849 tasks
-> Run as compiled,overlap=none,bucket_bytes=25000000 on v100
+> Run as compiled,overlap=none,bucket_bytes=25000000 on v100, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 $ sed 's/\("schedule".*\)$/\1 "simulation": {"all_reduce": "rign"},/' $TMP/p.json | hypar check -
 > hypar: standard input: simulation.all_reduce: unknown all-reduce 'rign', did you mean ring?

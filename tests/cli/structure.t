@@ -116,7 +116,7 @@ The plan of a file is shown by check, and drawn, as it is when it is found.
 $ hypar plan gpt2 --on cluster:2x8 --batch 64 --planner 3d --tensor 2 --pipeline 4 --micro-batches 8 -q -o $TMP/gpt2.json --svg $TMP/plan.svg && hypar check $TMP/gpt2.json --detail --svg $TMP/check.svg
 > ok: gpt2, batch 64: 174 operators in 696 parts on a machine of 16 devices; 4
 > stages, schedule 1f1b, micro-batches 8
-> Run as compiled on v100
+> Run as compiled on v100, the default device
 > memory: 1.87 GB of 16 GB on the fullest device
 >
 > stage  layers                     each          devices       replicas  tensor

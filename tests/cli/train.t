@@ -51,6 +51,10 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference 2>/dev/null |
 $ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference -q --json 2>/dev/null | sed -n 's/.*"mean_step_s": \([^,]*\).*"phases": \[\([^]]*\).*/\1 \2/p' | sed 's/"measured_s": / M /g' | awk '{ for (i = 2; i < NF; i++) if ($i == "M") s += $(i + 1); print (s / $1 > 0.999 && s / $1 < 1.001) }'
 > 1
 
+One minibatch is a window, too, and is measured as such.
+$ hypar plan mlp:20-16-12-10 --batch 6 --on full:2 --planner pipedream --straight -q -o $TMP/one.json; hypar train $TMP/one.json --in-process --steps 1 -q --kernels reference --trace $TMP/one-trace.json >/dev/null; hypar compare --measured $TMP/one-trace.json $TMP/one.json | grep -c 'a step takes'; rm $TMP/one*.json
+> 1
+
 PipeDream trains as many minibatches as it is asked for. The last window may be shorter: it computes what a run of its own does.
 $ hypar plan mlp:20-16-12-10 --batch 6 --on full:3 --planner pipedream --straight -q -o $TMP/straight.json
 $ hypar train $TMP/straight.json --in-process --steps 65 --kernels reference -q --json | grep -c '"step"'

@@ -84,7 +84,7 @@ static void bad_words_say_what_was_expected(void **state)
         { "fsdp,kernels=fast",
           "framework: kernels=fast: expected one of compiled, eager, none" },
         { "fsdp,keeps_masks=1", "framework: keeps_masks=1: expected yes or no" },
-        { "fsdp,prefetch=1.5", "framework: prefetch=1.5: expected a number from 0 to" },
+        { "fsdp,prefetch=1.5", "framework: prefetch=1.5: expected a whole number from 0 to" },
         { "fsdp,fragmentation=1", "framework: fragmentation=1: expected a number from 0 to" },
         { "fsdp,bucket_bytes=-1", "framework: bucket_bytes=-1: expected a size such as" },
         { "fsdp,overlap=gradient", "framework: overlap=gradient: expected all, none, or" },

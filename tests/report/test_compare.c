@@ -71,7 +71,7 @@ static void test_text(void **state)
         "none: op 'fc1' is \"odd\", expected even\n"
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n"
-        "Run as compiled on v100\n"
+        "Run as compiled on v100, the default device\n"
         "Not calibrated, no such step was measured: expect +-50 %.\n");
     char *other = written(N_ROWS, 2e-3, HYPAR_DOT); /* a format that it does not have */
     assert_string_equal(other, text);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "cost/calibration.h"
 #include "cost/work.h"
 #include "program/lowering.h"
 #include "search/evaluate/fit.h"
@@ -575,10 +576,12 @@ static void beside_simple_planners(void **unused)
 }
 
 /* An encoder and a decoder that share an embedding, every layer of the decoder reading what the
- * encoder wrote: planners of pipelines, which cut alone, are not ahead. */
+ * encoder wrote: planners of pipelines, which cut alone, are not ahead, but where hybrid takes
+ * the simpler of equals. */
 static void beside_pipelines(void **unused)
 {
     (void)unused;
+    static const struct hypar_calibration uncalibrated;
     static const char *const of_devices[] = { "full:2", "full:4" };
     static const char *const others[] = { "1f1b", "gpipe", "zb-h1", "zb-h2" };
     for (size_t m = 0; m < sizeof of_devices / sizeof *of_devices; m++) {
@@ -587,7 +590,8 @@ static void beside_pipelines(void **unused)
         double hybrid_s = planned_s(model, 8, of_devices[m], how, NULL);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             how.planner = others[i];
-            assert_true(hybrid_s <= planned_s(model, 8, of_devices[m], how, NULL));
+            double other_s = planned_s(model, 8, of_devices[m], how, NULL);
+            assert_true(hybrid_s <= other_s || hp_are_equal(&uncalibrated, hybrid_s, other_s));
         }
     }
 }

@@ -510,6 +510,13 @@ enum hypar_status hp_json_number(const struct json *at, double lo, double hi, do
     return expected(at, err, what);
 }
 
+enum hypar_status hp_json_whole(const struct json *at, double lo, double hi, double *out,
+                                struct hypar_error *err)
+{
+    TRY(hp_json_number(at, lo, hi, out, err));
+    return *out == floor(*out) ? HYPAR_OK : expected(at, err, "a whole number");
+}
+
 enum hypar_status hp_json_bool(const struct json *at, bool *out, struct hypar_error *err)
 {
     if (!hp_json_is_bool(at))

@@ -68,6 +68,9 @@ enum hypar_status hp_json_int(const struct json *at, int64_t lo, int64_t hi, int
                               struct hypar_error *err);
 enum hypar_status hp_json_number(const struct json *at, double lo, double hi, double *out,
                                  struct hypar_error *err);
+/* A number without a fraction, which may be written as one: 80e9. */
+enum hypar_status hp_json_whole(const struct json *at, double lo, double hi, double *out,
+                                struct hypar_error *err);
 enum hypar_status hp_json_bool(const struct json *at, bool *out, struct hypar_error *err);
 enum hypar_status hp_json_object(const struct json *at, struct hypar_error *err);
 enum hypar_status hp_json_array(const struct json *at, int64_t max_length,

@@ -440,7 +440,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
         hp_put_line(to, "%d of %d devices idle: %s.", hypar_plan_idle_devices(plan),
                     hypar_machine_device_count(plan->machine), info.idle);
     if (info.safer)
-        hp_put_line(to, "The safer of two: %s.", info.safer);
+        hp_put_line(to, "Of equals: %s.", info.safer);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
     if (info.n_left_out)

@@ -366,6 +366,10 @@ static void simulated_notes(FILE *to, struct arena *arena, const struct hypar_fo
         power_text(to, hypar_found_plan(found), &s->step);
     if (tight)
         hp_wrap(to, tight, 0);
+    char *line = hp_memory_line(arena, hypar_found_plan(found), s->step.fullest_device,
+                                s->fullest.limit);
+    if (line)
+        hp_put_line(to, "%s", line);
     idle_text(to, hypar_found_plan(found));
     hardly_busy_text(to, arena, hypar_found_plan(found), s);
     if (s->step.kernels > 0)

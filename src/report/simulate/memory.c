@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "machine/machine.h"
 #include "plan/memory_terms.h"
 #include "report/put.h"
 #include "sim/task_costs.h"
@@ -79,7 +80,10 @@ char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
                                text, device->name);
         kinds++;
     }
-    return text;
+    const char *usual = machine->topology ? machine->topology->default_device : NULL;
+    return usual && kinds == 1 && strcmp(before->name, usual) == 0
+               ? hp_arena_printf(arena, "%s, the default device", text)
+               : text;
 }
 
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
@@ -157,6 +161,31 @@ const char *hp_fits_text(struct arena *arena, const struct hypar_memory *m)
     return *certainty ? hp_arena_printf(arena, ": fits%s", certainty) : "";
 }
 
+char *hp_memory_line(struct arena *arena, const struct hypar_plan *plan, int device,
+                     double limit_bytes)
+{
+    const struct hypar_device *d = hypar_machine_device(plan->machine, device);
+    struct memory_how how = hp_memory_how(plan);
+    how.certainty = 0;
+    double usable = hp_usable_bytes(d, &how);
+    how.certainty = HP_USUAL_CERTAINTY;
+    double filled = hp_usable_bytes(d, &how);
+    if (limit_bytes != usable || (usable == (double)d->memory_bytes && filled == usable))
+        return NULL;
+    char *text = hp_arena_printf(arena, "Memory of %s: %s", d->name,
+                                 hp_bytes_text(arena, (double)d->memory_bytes));
+    if (usable != (double)d->memory_bytes)
+        text = hp_arena_printf(arena, "%s by its name (in GiB), %s usable by programs", text,
+                               hp_bytes_text(arena, usable));
+    if (filled == usable)
+        return hp_arena_printf(arena, "%s.", text);
+    return hp_arena_printf(arena,
+                           "%s, of which planners fill %s: %s are kept free, as predictions "
+                           "are not exact.",
+                           text, hp_bytes_text(arena, filled),
+                           hp_bytes_text(arena, usable - filled));
+}
+
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
 {
     if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0 ||
@@ -168,9 +197,24 @@ char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
         "tenth (--framework-memory counts it)",
         100 * (1 - m->peak / m->limit));
     if (m->recompute_saves > 0)
-        text = hp_arena_printf(arena, "%s; --recompute full would save up to %s", text,
+        text = hp_arena_printf(arena, "%s; --recompute full saves %s at most", text,
                                hp_bytes_text(arena, m->recompute_saves));
     return hp_arena_printf(arena, "%s.", text);
+}
+
+/* The plan with full recomputation, counted: more than activations lies at the peak then. */
+static void recomputed_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+                            const struct hypar_memory *now)
+{
+    struct hypar_memory then;
+    struct hypar_plan *changed = hypar_plan_copy(plan);
+    hp_plan_set_recompute(changed, HYPAR_RECOMPUTE_FULL);
+    enum hypar_status status = hypar_plan_fits(changed, now->limit, &then, NULL);
+    hypar_plan_free(changed);
+    if ((status == HYPAR_OK || status == HYPAR_INFEASIBLE) && then.peak < now->peak)
+        hp_put_line(to, "With --recompute full the fullest device would need %s, %s less.",
+                    hp_bytes_text(arena, then.peak),
+                    hp_bytes_text(arena, now->peak - then.peak));
 }
 
 static void memory_text(FILE *to, const struct hypar_plan *plan,
@@ -200,8 +244,10 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     if (tight)
         hp_wrap(to, tight, 0);
     else if (m->recompute_saves > 0)
-        fprintf(to, "Recomputing activations would save up to %s there.\n",
-                hp_bytes_text(&arena, m->recompute_saves));
+        recomputed_text(to, &arena, plan, m);
+    char *line = hp_memory_line(&arena, plan, most, m->limit);
+    if (line)
+        hp_put_line(to, "%s", line);
     hp_arena_free(&arena);
 }
 

@@ -469,6 +469,9 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     char *tight = hp_tight_text(arena, &m);
     if (tight)
         hp_put_labelled(to, "", INDENT, "%s", tight);
+    char *line = hp_memory_line(arena, plan, s->fullest_device, m.limit);
+    if (line)
+        hp_put_labelled(to, "", INDENT, "%s", line);
     fputc('\n', to);
     hp_put_line(to, "Energy: a multiply-add is an add, a multiply and three words of SRAM; "
                     "every tensor of a phase moves once between DRAM and SRAM; a word sent is "

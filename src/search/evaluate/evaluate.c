@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/stop.h"
+#include "cost/calibration.h"
 #include "search/estimate/estimate.h"
 #include "search/estimate/needs.h"
 #include "search/evaluate/judge.h"
@@ -29,6 +30,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .arena = arena,
         .generator = generator,
         .planner = planner,
+        .fastest = { .step_s = INFINITY },
+        .off = hp_problem_calibration(problem),
     };
     set_budget(out, 1);
     for (int i = 0; i < HP_FAMILIES; i++)
@@ -258,6 +261,36 @@ enum hypar_status hp_candidate_plan(struct evaluation *e, const void *candidate,
     return status;
 }
 
+/* Is a plan that fits better than the best? Of those that are as fast as the fastest, one may
+ * be preferred. */
+static bool is_simpler(struct evaluation *e, const struct hypar_plan *plan,
+                       const struct evaluated *now)
+{
+    struct equal_plan other = { .step_s = now->step_s,
+                                .part = now->memory.part,
+                                .width = NAN,
+                                .figures = hp_plan_figures(plan) };
+    bool fits = e->plan && hp_fits(&e->best.memory);
+    if (other.step_s < e->fastest.step_s)
+        e->fastest = other;
+    bool equal = hp_are_equal(&e->off, other.step_s, e->fastest.step_s);
+    bool was_equal = fits && hp_are_equal(&e->off, e->equal.step_s, e->fastest.step_s);
+    bool better = equal != was_equal                   ? equal
+                  : hp_is_preferred(&other, &e->equal) ? true
+                  : hp_is_preferred(&e->equal, &other) ? false
+                                                       : other.step_s < e->equal.step_s;
+    if (better)
+        e->equal = other;
+    return better;
+}
+
+const char *hp_why_simpler(const struct evaluation *e, struct arena *arena)
+{
+    return e->fastest.step_s < e->equal.step_s
+               ? hp_preferred_text(arena, &e->equal, &e->fastest, "another of its plans")
+               : NULL;
+}
+
 /* Build a candidate and keep its plan if that is the best. False: there is no such plan. */
 static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
                          struct evaluated *now)
@@ -273,7 +306,9 @@ static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
         return false;
     }
     e->n_evaluated++;
-    bool better = !e->plan || hp_is_better(now, &e->best);
+    bool better = e->generator->simpler && hp_fits(&now->memory)
+                      ? is_simpler(e, plan, now)
+                      : !e->plan || hp_is_better(now, &e->best);
     hypar_plan_free(better ? e->plan : plan);
     if (better) {
         e->plan = plan;

@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "search/evaluate/fit.h"
 #include "search/evaluate/reduced.h"
+#include "search/evaluate/simpler.h"
 
 /* A candidate before it is built. */
 struct estimate {
@@ -50,8 +51,9 @@ struct generator {
     /* Called when a candidate was evaluated: may add similar candidates. May be NULL. */
     void (*follow)(void *planner, struct evaluation *evaluation,
                    const struct evaluated *evaluated);
-    double off; /* the errors of two closed forms differ by this factor at most: a candidate
-                 * that is slower than the best by a larger factor is left out (limits.h) */
+    double off;   /* the errors of two closed forms differ by this factor at most: a candidate
+                   * that is slower than the best by a larger factor is left out (limits.h) */
+    bool simpler; /* of candidates that are equally fast the simpler one is the best */
 };
 
 struct evaluation {
@@ -63,6 +65,9 @@ struct evaluation {
     struct estimate *estimate;
     struct hypar_plan *plan; /* the best so far, which may not fit; NULL: none was built */
     struct evaluated best;
+    struct equal_plan equal,
+        fastest; /* the best and the fastest that fit (generator.simpler) */
+    struct hypar_calibration off;
     int n_evaluated;
     double parts, tasks;           /* parts lowered; tasks simulated, approximately */
     double most_parts, most_tasks; /* the budget */
@@ -120,6 +125,10 @@ bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
 /* A candidate that fits is better than one whose state alone fits, and this one is better than
  * others. Of two that fit, the faster is better; of two that do not fit, the smaller. */
 bool hp_is_better(const struct evaluated *a, const struct evaluated *b);
+
+/* Why the best plan was taken where another is faster by less than is predicted so exactly;
+ * NULL: none is. */
+const char *hp_why_simpler(const struct evaluation *evaluation, struct arena *arena);
 
 /* Move the best plan, which fits, to *found; of a large plan also the result of its reduced
  * simulation. */

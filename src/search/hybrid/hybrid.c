@@ -169,6 +169,7 @@ static void predict(const struct hybrid_search *h, struct hypar_found *found)
         compute_s = fmax(compute_s, c->stage[i].estimate.compute_s);
     compute_s *= (double)c->shape.step.micro_batches * c->shape.chunks;
     found->info.chooses = true;
+    found->info.safer = hp_why_simpler(&h->evaluation, &found->arena);
     found->info.exact = s->h.small && !s->h.exhausted && s->all_numbers &&
                         c->step_s <= s->least_s && !hp_stopped(s->problem->options->stop);
     found->info.evaluated = s->h.evaluated;
@@ -222,9 +223,9 @@ static void search(struct hybrid_search *h)
 static enum hypar_status plan_hybrid(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    const struct generator generator = { .build = build,
-                                         .follow = follow,
-                                         .off = HP_OFF_LITTLE };
+    const struct generator generator = {
+        .build = build, .follow = follow, .off = HP_OFF_LITTLE, .simpler = true
+    };
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
     struct hybrid_search h = { 0 };
