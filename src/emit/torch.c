@@ -2,10 +2,12 @@
  * that PyTorch cannot run, and makes tables that give each module the plan of its operators. */
 #include "emit/torch.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "emit/torch_limits.h"
 #include "plan/schedules.h"
+#include "program/memory/memory.h"
 
 /* Dimensions of the mesh ------------------------------------------------------------------ */
 
@@ -256,6 +258,44 @@ static const char *frozen_list(const struct torch_script *s)
     return list;
 }
 
+/* Replicas and micro-batches of the script are parts of the first dimension, and have samples
+ * of their own. */
+static enum hypar_status check_arguments(const struct torch_script *s, struct hypar_error *err)
+{
+    bool divided = s->data || s->plan->schedule.micro_batches > 1;
+    if (s->graph->n_mixing > 0 && divided)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s mixes samples, and replicas and micro-batches of PyTorch have their "
+                       "own: the loss would be another; expected neither",
+                       s->graph->mixing[0]);
+    for (int i = 0; i < s->graph->n_arguments && divided; i++)
+        if (s->graph->arguments[i].sample_dim != 0)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "argument '%s' of the model has no samples in its first dimension, "
+                           "which replicas and micro-batches of the script divide; expected "
+                           "samples first, or a plan without these",
+                           s->graph->arguments[i].name);
+    return HYPAR_OK;
+}
+
+/* What the plan says of a step, beside which the script can measure. */
+static enum hypar_status find_planned(const struct torch_script *s, struct torch_tables *t,
+                                      struct hypar_error *err)
+{
+    struct hypar_program *program;
+    TRY(hypar_lower(&program, s->plan, NULL, err));
+    struct memory_model *memory = hp_memory(program, NULL);
+    t->planned.sent_bytes = hypar_program_totals(program).comm_bytes;
+    for (int d = 0; d < memory->n_devices; d++) {
+        const struct hypar_memory *m = &memory->device[d];
+        t->planned.memory_bytes =
+            fmax(t->planned.memory_bytes, m->allocated > 0 ? m->allocated : m->peak);
+    }
+    hp_memory_free(memory);
+    hypar_program_free(program);
+    return HYPAR_OK;
+}
+
 /* Collect all that the script needs, or refuse the plan. */
 static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
                                  struct hypar_error *err)
@@ -266,6 +306,7 @@ static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
         hp_schedule_of(s->plan)->interleaves ? s->stages / s->plan->schedule.chunks : s->stages;
     name_dims(s);
     TRY(check_settings(s, err));
+    TRY(check_arguments(s, err));
     TRY(check_backward(s, err));
     TRY(find_shard(s, err));
     if (s->shard != HYPAR_SHARD_NONE)
@@ -292,6 +333,8 @@ enum hypar_status hp_emit_torch(const struct hypar_plan *plan, FILE *to,
     struct torch_script s = { .plan = plan, .graph = plan->graph, .arena = &arena };
     struct torch_tables t = { 0 };
     enum hypar_status status = prepare(&s, &t, err);
+    if (status == HYPAR_OK)
+        status = find_planned(&s, &t, err);
     if (status == HYPAR_OK) {
         for (int op = 0; op < s.graph->n_ops; op++) {
             s.attention |= s.graph->ops[op].kind == OP_ATTENTION;

@@ -41,6 +41,9 @@ struct table_rows {
 /* The tables of a script. */
 struct torch_tables {
     struct table_rows placements, recomputed, units, cuts;
+    struct {
+        double sent_bytes, memory_bytes;
+    } planned;          /* of a step: by all devices; on the fullest, as an allocator counts */
     const char *tied;   /* one line for each parameter; "": none */
     const char *frozen; /* patterns in quotes; "": none */
 };

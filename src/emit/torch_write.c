@@ -6,6 +6,7 @@
 #include "emit/torch.h"
 #include "emit/torch_limits.h"
 #include "emit/torch_text.h"
+#include "emit/torch_text_main.h"
 #include "plan/schedules.h"
 
 /* Does the mesh have a dimension "replica" besides "data"? Parameters are copied along
@@ -50,18 +51,18 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     bool recompute = t->recomputed.n > 0;
     if (s->stages)
         fputs("from collections import Counter\n", to);
-    if (s->stages)
-        fputs("from contextlib import contextmanager, redirect_stderr\n", to);
-    else if ((s->n_tensor && s->attention) || narrows_attention(s))
-        fputs("from contextlib import contextmanager\n", to);
+    bool contexts = s->stages || (s->n_tensor && s->attention) || narrows_attention(s);
+    fprintf(to, "from contextlib import %snullcontext, %ssuppress\n",
+            contexts ? "contextmanager, " : "", s->stages ? "redirect_stderr, " : "");
     if (t->frozen[0])
         fputs("from fnmatch import fnmatchcase\n", to);
     if (recompute || s->norms)
         fputs("from functools import partial\n", to);
-    fputs("import copy\nimport importlib\n", to);
-    fprintf(to, "%simport math\nimport os\nimport pickle\n%simport sys\nimport zlib\n\n",
-            s->stages ? "import inspect\nimport logging\n" : "",
-            has_tables(s, t) ? "import re\n" : "");
+    fputs("import copy\nimport importlib\nimport inspect\n", to);
+    fprintf(to,
+            "%simport math\nimport os\nimport pickle\n%simport sys\nimport weakref\n"
+            "import zlib\n\n",
+            s->stages ? "import logging\n" : "", has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
           "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
           to);
@@ -87,7 +88,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     fputs("from torch.utils._python_dispatch import TorchDispatchMode\n"
           "from torch.utils._pytree import ",
           to);
-    fprintf(to, "%stree_map_only\n\n", s->stages ? "tree_leaves, " : "");
+    fprintf(to, "%stree_leaves, tree_map_only\n\n",
+            s->graph->n_arguments > 0 ? "tree_flatten_with_path, " : "");
 }
 
 static void put_rows(const struct torch_script *s, const char *name, const char *about,
@@ -132,9 +134,35 @@ static void put_mesh(const struct torch_script *s, FILE *to)
     fprintf(to, "MICRO_BATCHES = %" PRId64 "\n", s->plan->schedule.micro_batches);
 }
 
+/* The tensors of a replica's batch, as text: "float32 [4, 12]". */
+static void put_batch(const struct torch_script *s, FILE *to)
+{
+    int replicas = 1;
+    for (int d = 0; d < s->mesh.n_dims; d++)
+        replicas *= s->data >> d & 1 ? s->mesh.size[d] : 1;
+    fputs("BATCH = {  # the tensors of a replica\n", to);
+    for (int i = 0; i < s->graph->n_arguments; i++) {
+        const struct torch_argument *argument = &s->graph->arguments[i];
+        fprintf(to, "    \"%s\": \"%s [", hp_python_text(s->arena, argument->name),
+                hp_python_text(s->arena, argument->type));
+        for (int d = 0; d < argument->shape.n_dims; d++)
+            fprintf(to, "%s%" PRId64, d ? ", " : "",
+                    argument->shape.dim[d] / (d == argument->sample_dim ? replicas : 1));
+        fputs("]\",\n", to);
+    }
+    fputs("}\n", to);
+}
+
 static void put_tables(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
     put_mesh(s, to);
+    if (s->graph->n_arguments > 0)
+        put_batch(s, to);
+    fprintf(
+        to,
+        "PLANNED = {\"sent\": %.0f, \"memory\": %.0f}  # bytes of a step: of all processes; "
+        "the most of one\n",
+        t->planned.sent_bytes, t->planned.memory_bytes);
     if (s->stages)
         put_rows(s, "CUTS", "where the next stage begins", &t->cuts, to);
     if (t->tied[0])
@@ -359,6 +387,14 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
               to);
 }
 
+/* Each step checks its batch before it computes. */
+static void put_step_begin(const struct torch_script *s, FILE *to)
+{
+    fprintf(to, "    def step(*args, target=None, **kwargs):\n%s",
+            s->graph->n_arguments > 0 ? "        check_batch(names, args, kwargs, target)\n"
+                                      : "");
+}
+
 static void put_step(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
     const char *model = "model";
@@ -370,8 +406,8 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
         fputs("    model.to(mesh.device_type)\n", to);
     fputs("    fill(model, blank, state)\n\n", to);
     put_contexts(s, to);
-    fputs("    def step(*args, target=None, **kwargs):\n"
-          "        total = 0\n"
+    put_step_begin(s, to);
+    fputs("        total = 0\n"
           "        for i in range(MICRO_BATCHES):\n"
           "            a, k, t = tree_map_only(torch.Tensor, lambda x: "
           "x.chunk(MICRO_BATCHES)[i], (args, kwargs, "
@@ -402,7 +438,6 @@ static void put_trace(const struct torch_script *s, FILE *to)
     bool is_short = s->plan->precision == HYPAR_BF16;
     fputs(
         "    forward, device = model.forward, this_device(mesh)\n"
-        "    names = inspect.signature(forward)\n"
         "\n"
         "    def batch_of(args, kwargs, target):\n"
         "        return names.bind(*args, **kwargs).arguments | ({} if target is None else "
@@ -462,8 +497,8 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
             s->n_tensor ? ", get_mesh=lambda *_: " : "", s->n_tensor ? tensor_mesh(s) : "",
             hp_torch_schedule(s->plan->schedule.kind), several ? "runs" : "runs[0]");
     put_contexts(s, to);
-    fputs("    def step(*args, target=None, **kwargs):\n"
-          "        batch, losses = batch_of(args, kwargs, target), []\n"
+    put_step_begin(s, to);
+    fputs("        batch, losses = batch_of(args, kwargs, target), []\n"
           "        any_ = next(x for x in tree_leaves(batch) if isinstance(x, torch.Tensor))\n"
           "        schedule.step(**batch, target=any_, losses=losses, return_outputs=False)\n",
           to);
@@ -495,8 +530,10 @@ static void put_parallelize(const struct torch_script *s, const struct torch_tab
           "forward and backward and\n"
           "    returns the mean loss of all. args, kwargs, target: such a batch; state: the "
           "values of parameters that are on meta.\"\"\"\n"
-          "    blank = without_memory(model)\n",
+          "    names, blank = inspect.signature(model.forward), without_memory(model)\n",
           to);
+    if (s->stages && s->graph->n_arguments > 0)
+        fputs("    check_batch(names, args, kwargs, target)\n", to);
     if (!s->stages)
         fputs("    for name, b in model.named_buffers():\n"
               "        if b.is_meta:\n"
@@ -549,7 +586,7 @@ static void put_main(const struct torch_script *s, FILE *to)
             s->plan->precision == HYPAR_TF32
                 ? "    torch.set_float32_matmul_precision(\"high\")\n"
                 : "",
-            optimizer, s->plan->clip > 0 ? "        clip(modules, mesh)\n" : "");
+            optimizer, s->plan->clip > 0 ? "            clip(modules, mesh)\n" : "");
 }
 
 /* Clip gradients by their norm over all shards and stages. A parameter that several stages have
@@ -595,12 +632,13 @@ static void put_about(const struct torch_script *s, FILE *to)
                 hypar_schedule_text(s->plan->schedule.kind));
     fputs(". Written by hypar; PyTorch alone is needed.\n\n    ", to);
     hp_put_command(&hp_target_torch, s->plan, "FILE", to);
-    fputs(" [STEPS]\n\n"
+    fputs(" [STEPS] [--measure]\n\n"
           "trains what the function returns: a model, or a function that makes one, its "
           "arguments "
           "(a tensor, a tuple or a dict\nof keywords), and a target where the model does not "
           "return its loss. A function that makes the model leaves its parameters\nwithout "
-          "memory; each rank then fills its own shards.\"\"\"\n",
+          "memory; each rank then fills its own shards. --measure: bytes sent and memory of "
+          "the last step, beside the plan.\"\"\"\n",
           to);
 }
 
@@ -653,5 +691,8 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
                         "stage.module.state_dict(keep_vars=True).items() if name in "
                         "stage.kept}\n"
                       : "    return modules.state_dict(keep_vars=True)\n");
+    if (s->graph->n_arguments > 0)
+        fputs(TEXT_BATCH, to);
+    fputs(TEXT_MEASURED, to);
     put_main(s, to);
 }

@@ -76,6 +76,13 @@ struct weights_file {
 
 /* Ops are in topological order: an op reads only inputs, parameters and outputs of earlier
  * ops. */
+/* A tensor that a PyTorch model, or the function of its loss, is given. */
+struct torch_argument {
+    const char *name, *type; /* "ids", "int64" */
+    struct hypar_shape shape;
+    int sample_dim; /* -1: it has no samples */
+};
+
 struct hypar_graph {
     struct arena arena; /* holds everything, the graph itself included */
     const char *name;
@@ -100,11 +107,15 @@ struct hypar_graph {
      * call; none if it was made from something else, or if they are unknown. */
     const char **modules;
     int n_modules;
-    struct table module_at; /* path -> its first call */
-    bool own_loss;          /* the graph ends in a loss that replaces another one */
+    struct table module_at;           /* path -> its first call */
+    struct torch_argument *arguments; /* the tensors of a step of that model; may be unknown */
+    int n_arguments;
+    bool own_loss; /* the graph ends in a loss that replaces another one */
     /* "module:function" of Python, the loss that the graph ends in; NULL: the loss is the last
      * operator, or the model's own. */
     const char *loss_function;
+    const char **mixing; /* where that model mixes samples, with module and line */
+    int n_mixing;
     /* Functions of PyTorch that its DTensor cannot run, with module and line. */
     const char **undivided;
     int n_undivided;

@@ -9,6 +9,7 @@
 #include "graph/op_json.h"
 #include "model/beside.h"
 #include "model/json_choices.h"
+#include "model/json_graph.h"
 #include "model/model.h"
 #include "model/piper/piper.h"
 
@@ -31,9 +32,7 @@ struct reading {
     const char *file;
     int64_t file_batch, batch; /* what the file is written for, what is asked for */
     const char *name, *values; /* values: the file of them; NULL: none */
-    bool own_loss;
-    const char *loss_function;
-    struct json inputs, params, ops, outputs, modules, undivided;
+    struct json inputs, params, ops, outputs;
     struct graph_builder *builder;
     struct table names;
     struct entry *entries;
@@ -73,18 +72,18 @@ static int entry_tensor(struct reading *r, struct entry *e)
 
 /* Declarations ------------------------------------------------------------------------- */
 
-static enum hypar_status read_shape(struct reading *r, const struct json *at,
-                                    struct hypar_shape *shape)
+enum hypar_status hp_read_shape(const struct json *at, struct hypar_shape *shape,
+                                struct hypar_error *err)
 {
-    TRY(hp_json_array(at, HYPAR_MAX_DIMS, r->err));
+    TRY(hp_json_array(at, HYPAR_MAX_DIMS, err));
     shape->n_dims = hp_json_length(at);
     double elements = 1;
     for (struct json dim = { 0 }; hp_json_each(at, &dim);) {
-        TRY(hp_json_int(&dim, 1, max_dim, &shape->dim[dim.index], r->err));
+        TRY(hp_json_int(&dim, 1, max_dim, &shape->dim[dim.index], err));
         elements *= (double)shape->dim[dim.index];
     }
     if (elements >= (double)max_dim)
-        return hp_json_fail(at, r->err, "%g elements, expected less than 2^50", elements);
+        return hp_json_fail(at, err, "%g elements, expected less than 2^50", elements);
     return HYPAR_OK;
 }
 
@@ -120,7 +119,7 @@ static enum hypar_status read_declaration(struct reading *r, const struct json *
     else
         TRY(HP_JSON_READ(at, r->err, JSON_NAME("name", &e.name), JSON_ANY("shape", &shape),
                          JSON_BOOL("?index", &e.index), JSON_KEY("sample_dim")));
-    TRY(read_shape(r, &shape, &e.shape));
+    TRY(hp_read_shape(&shape, &e.shape, r->err));
     e.untrained = !trained;
     if (!param)
         TRY(read_samples(r, at, &e));
@@ -314,40 +313,21 @@ static enum hypar_status read_head(struct reading *r, const struct json *root)
         JSON_INT("batch", &r->file_batch, 1, HP_MAX_BATCH), JSON_NAME("?weights", &r->values),
         JSON_LIST("inputs", &r->inputs, HP_MAX_TENSORS),
         JSON_LIST("?params", &r->params, HP_MAX_TENSORS), JSON_LIST("ops", &r->ops, HP_MAX_OPS),
-        JSON_LIST("?outputs", &r->outputs, HP_MAX_TENSORS),
-        JSON_LIST("?modules", &r->modules, HP_MAX_OPS), JSON_BOOL("?own_loss", &r->own_loss),
-        JSON_LIST("?undivided", &r->undivided, HP_MAX_OPS),
-        JSON_NAME("?loss_function", &r->loss_function)));
+        JSON_LIST("?outputs", &r->outputs, HP_MAX_TENSORS), JSON_KEY("modules"),
+        JSON_KEY("arguments"), JSON_KEY("mixing"), JSON_KEY("undivided"),
+        JSON_KEY("loss_function"), JSON_KEY("own_loss")));
     if (r->values && strchr(r->values, '/'))
         return hp_json_fail(&values, r->err, "expected a file beside this one, not \"%.80s\"",
                             r->values);
     return HYPAR_OK;
 }
 
-/* What is no part of the network. Modules of PyTorch: paths, once for each call. */
-static enum hypar_status keep_rest(const struct reading *r, struct hypar_graph *graph)
+static enum hypar_status keep_rest(const struct reading *r, const struct json *root,
+                                   struct hypar_graph *graph)
 {
-    struct arena *arena = &graph->arena;
-    graph->own_loss = r->own_loss;
-    if (r->loss_function)
-        graph->loss_function = hp_arena_strdup(arena, r->loss_function);
     if (r->values)
-        graph->values_name = hp_arena_strdup(arena, r->values);
-    graph->modules = NEW(arena, const char *, hp_json_length(&r->modules));
-    for (struct json at = { 0 }; hp_json_each(&r->modules, &at);) {
-        const char *path;
-        TRY(hp_json_name(&at, &path, r->err));
-        path = hp_arena_strdup(arena, path);
-        graph->modules[graph->n_modules++] = path;
-        hp_table_put(&graph->module_at, arena, path, strlen(path), at.index);
-    }
-    graph->undivided = NEW(arena, const char *, hp_json_length(&r->undivided));
-    for (struct json at = { 0 }; hp_json_each(&r->undivided, &at);) {
-        const char *text;
-        TRY(hp_json_name(&at, &text, r->err));
-        graph->undivided[graph->n_undivided++] = hp_arena_strdup(arena, text);
-    }
-    return HYPAR_OK;
+        graph->values_name = hp_arena_strdup(&graph->arena, r->values);
+    return hp_read_torch(graph, root, r->file_batch, r->err);
 }
 
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
@@ -364,7 +344,7 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
         hp_build_abandon(r.builder);
     hp_arena_free(&r.arena);
     if (status == HYPAR_OK)
-        status = keep_rest(&r, *out);
+        status = keep_rest(&r, root, *out);
     if (status != HYPAR_OK) {
         hypar_graph_free(*out);
         *out = NULL;

@@ -2,9 +2,10 @@
  * per line. */
 #include "graph/op_json.h"
 #include "model/json_choices.h"
+#include "model/json_graph.h"
 #include "model/model.h"
 
-static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
+void hp_write_shape(struct json_writer *w, const struct hypar_shape *shape)
 {
     hp_json_begin_array(w, "shape", true);
     for (int d = 0; d < shape->n_dims; d++)
@@ -24,7 +25,7 @@ static void write_tensors(struct json_writer *w, const struct hypar_graph *graph
             continue;
         hp_json_begin_object(w, NULL, true);
         hp_json_put_string(w, "name", tensor->name);
-        write_shape(w, &tensor->shape);
+        hp_write_shape(w, &tensor->shape);
         if (input && tensor->index)
             hp_json_put_bool(w, "index", true);
         if (input && tensor->sample_dim != 0)
@@ -58,16 +59,6 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
     hp_json_end_object(w);
 }
 
-static void write_texts(struct json_writer *w, const char *key, const char **text, int n)
-{
-    if (n == 0)
-        return;
-    hp_json_begin_array(w, key, true);
-    for (int i = 0; i < n; i++)
-        hp_json_put_string(w, NULL, text[i]);
-    hp_json_end_array(w);
-}
-
 void hp_graph_write_json(struct json_writer *w, const char *key,
                          const struct hypar_graph *graph)
 {
@@ -88,12 +79,7 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
         if (graph->tensors[t].is_output)
             hp_json_put_string(w, NULL, graph->tensors[t].name);
     hp_json_end_array(w);
-    write_texts(w, "modules", graph->modules, graph->n_modules);
-    write_texts(w, "undivided", graph->undivided, graph->n_undivided);
-    if (graph->loss_function)
-        hp_json_put_string(w, "loss_function", graph->loss_function);
-    if (graph->own_loss)
-        hp_json_put_bool(w, "own_loss", true);
+    hp_write_torch(w, graph);
     hp_json_end_object(w);
 }
 

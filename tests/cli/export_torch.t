@@ -9,13 +9,13 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
 >
->     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
+>     torchrun --nproc-per-node 4 FILE package.module:function [STEPS] [--measure]
 >
 > trains what the function returns: a model, or a function that makes one, its arguments (a tensor, a tuple or a dict
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
-> without memory; each rank then fills its own shards."""
+> without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
 > from collections import Counter
-> from contextlib import contextmanager, redirect_stderr
+> from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 > import copy
 > import importlib
 > import inspect
@@ -25,6 +25,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import pickle
 > import re
 > import sys
+> import weakref
 > import zlib
 >
 > import torch
@@ -42,6 +43,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > MESH = {"stage": 2, "tensor": 2}
 > MICRO_BATCHES = 4
+> PLANNED = {"sent": 514440, "memory": 194048}  # bytes of a step: of all processes; the most of one
 > CUTS = {  # where the next stage begins
 >     "transformer.h.1": SplitPoint.BEGINNING,
 > }
@@ -66,7 +68,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > def key(table, name):
->     """A module's entry: its path, or that with * for numbers."""
+>     """A module's entry: its path, or that with * for numbers. A trace calls the second call of a module path@1."""
+>     name = re.sub("@[0-9]+", "", name)
 >     return next((k for k in (name, re.sub(r"(?<![^.])[0-9]+(?![^.])", "*", name)) if k in table), None)
 >
 >
@@ -294,12 +297,13 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >                 m.recompile()
 >
 >     def tie(self, params):
->         """A parameter that has several names is one, of this stage alone: the trace has one for each name."""
->         seen, one = Counter(params.values()), {}
+>         """A parameter that has several names, or whose module is called again, is one, of this stage alone: the trace has one for each."""
+>         of = {name: params.get(re.sub("@[0-9]+", "", name)) for name, _ in self.module.named_parameters(remove_duplicate=False)}
+>         names, calls, one = Counter(params.values()), Counter(of.values()), {}
 >         for name, p in [*self.module.named_parameters(remove_duplicate=False)]:
->             if seen[params.get(name)] > 1:
+>             if of[name] is not None and max(names[of[name]], calls[of[name]]) > 1:
 >                 path, _, last = name.rpartition(".")
->                 p = one.setdefault(params[name], nn.Parameter(p.detach().clone(), p.requires_grad))
+>                 p = one.setdefault(of[name], nn.Parameter(p.detach().clone(), p.requires_grad))
 >                 self.module.get_submodule(path).register_parameter(last, p)
 >
 >     def crossing(self, index):
@@ -504,7 +508,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def put(p, value):
 >     """Copy this rank's shard of a value."""
->     value = value.to(p.device)
+>     value = value.to(p.device).view(p.shape)
 >     if isinstance(p, DTensor):
 >         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
 >         p = p.to_local()
@@ -520,13 +524,12 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
->     blank = without_memory(model)
+>     names, blank = inspect.signature(model.forward), without_memory(model)
 >     check(model, CUTS, PLACEMENTS)
 >     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
 >         if getattr(getattr(module, "config", None), "use_cache", False):
 >             module.config.use_cache = False
 >     forward, device = model.forward, this_device(mesh)
->     names = inspect.signature(forward)
 >
 >     def batch_of(args, kwargs, target):
 >         return names.bind(*args, **kwargs).arguments | ({} if target is None else {"target_": target})
@@ -620,6 +623,76 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return more
 >
 >
+> class Measured(TorchDispatchMode):
+>     """Counts what this process sends in a step, by operator (of a sum over n processes 2 (n - 1) / n of its bytes, of a gathering or
+>     a scattered sum half of that), and the most bytes of tensors at once."""
+>     times = {"allreduce": 2, "all_reduce": 2, "allgather": 1, "_allgather_base": 1, "all_gather_into_tensor": 1, "reduce_scatter": 1,
+>              "_reduce_scatter_base": 1, "reduce_scatter_tensor": 1, "alltoall_base": 1, "all_to_all_single": 1}
+>     second = "_reduce_scatter_base", "alltoall_base"  # what is sent is their second argument
+>
+>     def __init__(self, tensors):
+>         super().__init__()
+>         self.sent, self.held, self.now, self.most = {}, {}, 0, 0
+>         self.follow(tensors)
+>
+>     def __enter__(self):
+>         self.resize = torch.UntypedStorage.resize_
+>
+>         def resize(storage, size):  # by which fully_shard() frees what it gathered
+>             self.resize(storage, size)
+>             self.note(storage)
+>         torch.UntypedStorage.resize_ = resize
+>         return super().__enter__()
+>
+>     def __exit__(self, *args):
+>         torch.UntypedStorage.resize_ = self.resize
+>         return super().__exit__(*args)
+>
+>     def note(self, storage):
+>         key, size = storage._cdata, storage.nbytes()
+>         if key not in self.held:
+>             weakref.finalize(storage, self.forget, key)
+>         self.now += size - self.held.get(key, 0)
+>         self.held[key], self.most = size, max(self.most, self.now)
+>
+>     def forget(self, key):
+>         self.now -= self.held.pop(key, 0)
+>
+>     def follow(self, tensors):
+>         for x in tree_leaves(tensors):
+>             if isinstance(x, torch.Tensor) and not x.is_meta and x.layout == torch.strided:
+>                 self.note((x.to_local() if isinstance(x, DTensor) else x).untyped_storage())
+>
+>     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+>         if DTensor in types:
+>             return NotImplemented  # what it is made of comes by
+>         self.follow((args, kwargs))
+>         out = func(*args, **(kwargs or {}))
+>         self.follow(out)
+>         space, _, name = func._schema.name.partition("::")
+>         if space in ("c10d", "_c10d_functional"):
+>             self.count(name.rstrip("_"), args, out)
+>         return out
+>
+>     def count(self, name, args, out):
+>         groups = [a if isinstance(a, str) else dist.ProcessGroup.unbox(a).group_name for a in args
+>                   if isinstance(a, str) and a not in ("sum", "avg", "max") or isinstance(a, torch.ScriptObject) and "ProcessGroup" in str(a._type())]
+>         n = dist.distributed_c10d._resolve_process_group(groups[0]).size() if groups else dist.get_world_size()
+>         what = out if name == "all_gather_into_tensor" else args[name in self.second]
+>         size = sum(x.nbytes for x in tree_leaves(what) if isinstance(x, torch.Tensor))
+>         if name == "send" or name in self.times:
+>             self.sent[name] = self.sent.get(name, 0) + size * (1 if name == "send" else self.times[name] * (n - 1) / n)
+>
+>     def tell(self, mesh):
+>         """Print planned and measured bytes: those that all processes send, and the most on one process."""
+>         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
+>         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
+>         if dist.get_rank() == 0:
+>             for what, found, planned in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"]),
+>                                          ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every), PLANNED["memory"])):
+>                 print(f"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f})")
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     return x.to(mesh.device_type)
@@ -644,8 +717,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
 >
 >
-> def main(function, steps=5):
->     """Train what the function returns; a loop over your data goes here."""
+> def main(function, steps=5, measure=False):
+>     """Train what the function returns; a loop over your data goes here. measure: the last step, beside the plan."""
 >     mesh = device_mesh()
 >     torch.manual_seed(0)  # the same weights everywhere
 >     sys.path.insert(0, os.getcwd())
@@ -661,24 +734,36 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
+>     with suppress(TypeError):  # which check_batch() tells
+>         bound = inspect.signature(model.forward).bind(*args, **kwargs)
+>         args, kwargs = bound.args, bound.kwargs
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
 >     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
 >     optimizer = torch.optim.SGD(params, lr=0.01)
 >     for i in range(int(steps)):
->         loss = step(*args, target=target, **kwargs)
->         optimizer.step()
->         optimizer.zero_grad()
+>         last = measure and i + 1 == int(steps)
+>         if last:
+>             counts = Measured([modules.state_dict(), args, kwargs, target, [*optimizer.state.values()]])
+>             if mesh.device_type == "cuda":
+>                 torch.cuda.reset_peak_memory_stats()
+>         with counts if last else nullcontext():
+>             loss = step(*args, target=target, **kwargs)
+>             optimizer.step()
+>             optimizer.zero_grad()
 >         if dist.get_rank() == 0:
 >             print(f"step {i + 1}: loss {loss.item():.7g}")
+>         if last:
+>             counts.tell(mesh)
 >     dist.destroy_process_group()
 >
 >
 > if __name__ == "__main__":
->     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>     words = [word for word in sys.argv[1:] if word != "--measure"]
+>     if len(words) not in (1, 2) or words[0] in ("-h", "--help"):
 >         print(__doc__)
 >         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
->         main(*sys.argv[1:])
+>         main(*words, measure="--measure" in sys.argv)
 >     except Refused as why:
 >         if dist.is_initialized():  # when one rank has ended, torchrun ends the others
 >             dist.barrier()
@@ -694,21 +779,23 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
 >
->     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
+>     torchrun --nproc-per-node 4 FILE package.module:function [STEPS] [--measure]
 >
 > trains what the function returns: a model, or a function that makes one, its arguments (a tensor, a tuple or a dict
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
-> without memory; each rank then fills its own shards."""
-> from contextlib import contextmanager
+> without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
+> from contextlib import contextmanager, nullcontext, suppress
 > from fnmatch import fnmatchcase
 > from functools import partial
 > import copy
 > import importlib
+> import inspect
 > import math
 > import os
 > import pickle
 > import re
 > import sys
+> import weakref
 > import zlib
 >
 > import torch
@@ -720,10 +807,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > from torch.distributed.tensor import DTensor, distribute_tensor
 > from torch.utils.checkpoint import checkpoint
 > from torch.utils._python_dispatch import TorchDispatchMode
-> from torch.utils._pytree import tree_map_only
+> from torch.utils._pytree import tree_leaves, tree_map_only
 >
 > MESH = {"data": 4}
 > MICRO_BATCHES = 2
+> PLANNED = {"sent": 995760, "memory": 156552}  # bytes of a step: of all processes; the most of one
 > FROZEN = ["transformer.w?e.*"]  # parameters that are not trained
 > RECOMPUTED = ["transformer.h.*"]  # modules that are computed again in the backward half
 > UNITS = ["transformer.h.*"]  # modules that are gathered, and summed, together
@@ -734,6 +822,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 >     """Replicas divide parameters, gradients and the optimizer's state: ZeRO-3."""
+>     for module in [*model.modules()]:
+>         for k, p in [*module.named_parameters(recurse=False)]:
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
+>                 module.register_parameter(k, nn.Parameter(p.detach().view(1), p.requires_grad))
 >     units = [m for name, m in model.named_modules() if key(UNITS, name) and any(True for _ in m.parameters())]
 >     for module in [*units, root]:
 >         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
@@ -880,7 +972,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def put(p, value):
 >     """Copy this rank's shard of a value."""
->     value = value.to(p.device)
+>     value = value.to(p.device).view(p.shape)
 >     if isinstance(p, DTensor):
 >         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
 >         p = p.to_local()
@@ -890,7 +982,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
->     blank = without_memory(model)
+>     names, blank = inspect.signature(model.forward), without_memory(model)
 >     for name, b in model.named_buffers():
 >         if b.is_meta:
 >             raise Refused(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
@@ -973,6 +1065,76 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return more
 >
 >
+> class Measured(TorchDispatchMode):
+>     """Counts what this process sends in a step, by operator (of a sum over n processes 2 (n - 1) / n of its bytes, of a gathering or
+>     a scattered sum half of that), and the most bytes of tensors at once."""
+>     times = {"allreduce": 2, "all_reduce": 2, "allgather": 1, "_allgather_base": 1, "all_gather_into_tensor": 1, "reduce_scatter": 1,
+>              "_reduce_scatter_base": 1, "reduce_scatter_tensor": 1, "alltoall_base": 1, "all_to_all_single": 1}
+>     second = "_reduce_scatter_base", "alltoall_base"  # what is sent is their second argument
+>
+>     def __init__(self, tensors):
+>         super().__init__()
+>         self.sent, self.held, self.now, self.most = {}, {}, 0, 0
+>         self.follow(tensors)
+>
+>     def __enter__(self):
+>         self.resize = torch.UntypedStorage.resize_
+>
+>         def resize(storage, size):  # by which fully_shard() frees what it gathered
+>             self.resize(storage, size)
+>             self.note(storage)
+>         torch.UntypedStorage.resize_ = resize
+>         return super().__enter__()
+>
+>     def __exit__(self, *args):
+>         torch.UntypedStorage.resize_ = self.resize
+>         return super().__exit__(*args)
+>
+>     def note(self, storage):
+>         key, size = storage._cdata, storage.nbytes()
+>         if key not in self.held:
+>             weakref.finalize(storage, self.forget, key)
+>         self.now += size - self.held.get(key, 0)
+>         self.held[key], self.most = size, max(self.most, self.now)
+>
+>     def forget(self, key):
+>         self.now -= self.held.pop(key, 0)
+>
+>     def follow(self, tensors):
+>         for x in tree_leaves(tensors):
+>             if isinstance(x, torch.Tensor) and not x.is_meta and x.layout == torch.strided:
+>                 self.note((x.to_local() if isinstance(x, DTensor) else x).untyped_storage())
+>
+>     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+>         if DTensor in types:
+>             return NotImplemented  # what it is made of comes by
+>         self.follow((args, kwargs))
+>         out = func(*args, **(kwargs or {}))
+>         self.follow(out)
+>         space, _, name = func._schema.name.partition("::")
+>         if space in ("c10d", "_c10d_functional"):
+>             self.count(name.rstrip("_"), args, out)
+>         return out
+>
+>     def count(self, name, args, out):
+>         groups = [a if isinstance(a, str) else dist.ProcessGroup.unbox(a).group_name for a in args
+>                   if isinstance(a, str) and a not in ("sum", "avg", "max") or isinstance(a, torch.ScriptObject) and "ProcessGroup" in str(a._type())]
+>         n = dist.distributed_c10d._resolve_process_group(groups[0]).size() if groups else dist.get_world_size()
+>         what = out if name == "all_gather_into_tensor" else args[name in self.second]
+>         size = sum(x.nbytes for x in tree_leaves(what) if isinstance(x, torch.Tensor))
+>         if name == "send" or name in self.times:
+>             self.sent[name] = self.sent.get(name, 0) + size * (1 if name == "send" else self.times[name] * (n - 1) / n)
+>
+>     def tell(self, mesh):
+>         """Print planned and measured bytes: those that all processes send, and the most on one process."""
+>         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
+>         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
+>         if dist.get_rank() == 0:
+>             for what, found, planned in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"]),
+>                                          ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every), PLANNED["memory"])):
+>                 print(f"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f})")
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
@@ -1000,8 +1162,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
 >
 >
-> def main(function, steps=5):
->     """Train what the function returns; a loop over your data goes here."""
+> def main(function, steps=5, measure=False):
+>     """Train what the function returns; a loop over your data goes here. measure: the last step, beside the plan."""
 >     mesh = device_mesh()
 >     torch.manual_seed(0)  # the same weights everywhere
 >     sys.path.insert(0, os.getcwd())
@@ -1017,25 +1179,37 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
+>     with suppress(TypeError):  # which check_batch() tells
+>         bound = inspect.signature(model.forward).bind(*args, **kwargs)
+>         args, kwargs = bound.args, bound.kwargs
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
 >     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
 >     optimizer = torch.optim.AdamW(params, lr=0.001)
 >     for i in range(int(steps)):
->         loss = step(*args, target=target, **kwargs)
->         clip(modules, mesh)
->         optimizer.step()
->         optimizer.zero_grad()
+>         last = measure and i + 1 == int(steps)
+>         if last:
+>             counts = Measured([modules.state_dict(), args, kwargs, target, [*optimizer.state.values()]])
+>             if mesh.device_type == "cuda":
+>                 torch.cuda.reset_peak_memory_stats()
+>         with counts if last else nullcontext():
+>             loss = step(*args, target=target, **kwargs)
+>             clip(modules, mesh)
+>             optimizer.step()
+>             optimizer.zero_grad()
 >         if dist.get_rank() == 0:
 >             print(f"step {i + 1}: loss {loss.item():.7g}")
+>         if last:
+>             counts.tell(mesh)
 >     dist.destroy_process_group()
 >
 >
 > if __name__ == "__main__":
->     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>     words = [word for word in sys.argv[1:] if word != "--measure"]
+>     if len(words) not in (1, 2) or words[0] in ("-h", "--help"):
 >         print(__doc__)
 >         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
->         main(*sys.argv[1:])
+>         main(*words, measure="--measure" in sys.argv)
 >     except Refused as why:
 >         if dist.is_initialized():  # when one rank has ended, torchrun ends the others
 >             dist.barrier()
@@ -1048,6 +1222,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
+> PLANNED = {"sent": 0, "memory": 933380}  # bytes of a step: of all processes; the most of one
 >
 >
 > class Refused(ValueError):
@@ -1058,7 +1233,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
->     blank = without_memory(model)
+>     names, blank = inspect.signature(model.forward), without_memory(model)
 >     for name, b in model.named_buffers():
 >         if b.is_meta:
 >             raise Refused(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
@@ -1127,6 +1302,76 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         g.update(saved)
 >     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
 >     return more
+>
+>
+> class Measured(TorchDispatchMode):
+>     """Counts what this process sends in a step, by operator (of a sum over n processes 2 (n - 1) / n of its bytes, of a gathering or
+>     a scattered sum half of that), and the most bytes of tensors at once."""
+>     times = {"allreduce": 2, "all_reduce": 2, "allgather": 1, "_allgather_base": 1, "all_gather_into_tensor": 1, "reduce_scatter": 1,
+>              "_reduce_scatter_base": 1, "reduce_scatter_tensor": 1, "alltoall_base": 1, "all_to_all_single": 1}
+>     second = "_reduce_scatter_base", "alltoall_base"  # what is sent is their second argument
+>
+>     def __init__(self, tensors):
+>         super().__init__()
+>         self.sent, self.held, self.now, self.most = {}, {}, 0, 0
+>         self.follow(tensors)
+>
+>     def __enter__(self):
+>         self.resize = torch.UntypedStorage.resize_
+>
+>         def resize(storage, size):  # by which fully_shard() frees what it gathered
+>             self.resize(storage, size)
+>             self.note(storage)
+>         torch.UntypedStorage.resize_ = resize
+>         return super().__enter__()
+>
+>     def __exit__(self, *args):
+>         torch.UntypedStorage.resize_ = self.resize
+>         return super().__exit__(*args)
+>
+>     def note(self, storage):
+>         key, size = storage._cdata, storage.nbytes()
+>         if key not in self.held:
+>             weakref.finalize(storage, self.forget, key)
+>         self.now += size - self.held.get(key, 0)
+>         self.held[key], self.most = size, max(self.most, self.now)
+>
+>     def forget(self, key):
+>         self.now -= self.held.pop(key, 0)
+>
+>     def follow(self, tensors):
+>         for x in tree_leaves(tensors):
+>             if isinstance(x, torch.Tensor) and not x.is_meta and x.layout == torch.strided:
+>                 self.note((x.to_local() if isinstance(x, DTensor) else x).untyped_storage())
+>
+>     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+>         if DTensor in types:
+>             return NotImplemented  # what it is made of comes by
+>         self.follow((args, kwargs))
+>         out = func(*args, **(kwargs or {}))
+>         self.follow(out)
+>         space, _, name = func._schema.name.partition("::")
+>         if space in ("c10d", "_c10d_functional"):
+>             self.count(name.rstrip("_"), args, out)
+>         return out
+>
+>     def count(self, name, args, out):
+>         groups = [a if isinstance(a, str) else dist.ProcessGroup.unbox(a).group_name for a in args
+>                   if isinstance(a, str) and a not in ("sum", "avg", "max") or isinstance(a, torch.ScriptObject) and "ProcessGroup" in str(a._type())]
+>         n = dist.distributed_c10d._resolve_process_group(groups[0]).size() if groups else dist.get_world_size()
+>         what = out if name == "all_gather_into_tensor" else args[name in self.second]
+>         size = sum(x.nbytes for x in tree_leaves(what) if isinstance(x, torch.Tensor))
+>         if name == "send" or name in self.times:
+>             self.sent[name] = self.sent.get(name, 0) + size * (1 if name == "send" else self.times[name] * (n - 1) / n)
+>
+>     def tell(self, mesh):
+>         """Print planned and measured bytes: those that all processes send, and the most on one process."""
+>         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
+>         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
+>         if dist.get_rank() == 0:
+>             for what, found, planned in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"]),
+>                                          ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every), PLANNED["memory"])):
+>                 print(f"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f})")
 >
 >
 > def own(x, mesh):
@@ -1226,7 +1471,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32))
+>         def resize(storage, size):  # by which fully_shard() frees what it gathered
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
@@ -1235,7 +1482,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
+>             if p.dim() == 0:  # fully_shard() divides along a dimension
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
+>         def resize(storage, size):  # by which fully_shard() frees what it gathered
 
 An opaque operator may have no rule in DTensor: no tensor layout of its network is promised.
 $ sed 's/"kind": "gelu"/"kind": "opaque", "attrs": {"shape": [8, 8, 32]}/' tests/cli/packed-torch.json > $TMP/opaque.json; for l in "dp" "3d --tensor 2 --data 1"; do hypar plan $TMP/opaque.json --batch 8 --on full:2 --planner $l --for torch -qo $TMP/opaque-plan.json && hypar export $TMP/opaque-plan.json --to torch -qo $TMP/opaque.py; done

@@ -360,6 +360,33 @@ static void test_modules(void **state)
     assert_non_null(strstr(err.text, "modules"));
 }
 
+/* Samples of arguments follow the batch, also where a dimension holds their positions, too. */
+static void test_arguments(void **state)
+{
+    (void)state;
+    static const char file[] =
+        HEAD IN "'mixing':['y (n.py:1): mm'],'arguments':["
+                "{'name':'y','shape':[12],'type':'int64'},"
+                "{'name':'mask','shape':[5,8],'type':'bool','sample_dim':%d}]," OPS(RELU);
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    char text[sizeof file + 8];
+    size_t n;
+    snprintf(text, sizeof text, file, -1);
+    if (read_quoted(&graph, text, 8, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    char *again = written_graph(graph, &n);
+    assert_non_null(strstr(again, "{\"name\": \"y\", \"shape\": [24], \"type\": \"int64\"}"));
+    assert_non_null(
+        strstr(again, "\"shape\": [5, 8], \"type\": \"bool\", \"sample_dim\": -1}"));
+    assert_non_null(strstr(again, "  \"mixing\": [\"y (n.py:1): mm\"]\n"));
+    free(again);
+    hypar_graph_free(graph);
+    snprintf(text, sizeof text, file, 0);
+    assert_int_not_equal(read_quoted(&graph, text, 8, &err), HYPAR_OK);
+    assert_non_null(strstr(err.text, "expected a multiple of the batch"));
+}
+
 /* Short forms are written in the long one. */
 static void test_short_forms(void **state)
 {
@@ -486,8 +513,9 @@ int main(void)
         cmocka_unit_test(test_bad),           cmocka_unit_test(test_no_json),
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_untrained),     cmocka_unit_test(test_short_forms),
-        cmocka_unit_test(test_modules),       cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_negative_zero),
+        cmocka_unit_test(test_modules),       cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_examples),      cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_negative_zero),
     };
     return cmocka_run_group_tests_name("model/json_graph", tests, NULL, NULL);
 }

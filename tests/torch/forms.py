@@ -387,6 +387,26 @@ class Forms(unittest.TestCase):
                         self.assertEqual((planned.returncode, exported.returncode), (0, 0), planned.stderr + exported.stderr)
                         self.assertFalse(said and "PLACEMENTS = {" in exported.stdout)
 
+    def test_mixing(self):
+        """Where samples are mixed, in the network or in its loss, replicas and micro-batches would compute another loss."""
+        class Pairs(nn.Module):
+            def __init__(self, loss):
+                super().__init__()
+                self.a, self.b, self.loss = nn.Linear(6, 4), nn.Linear(6, 4), loss
+
+            def forward(self, x, y):
+                return self.loss(self.a(x), self.b(y))
+        x, y = torch.randn(4, 6), torch.randn(4, 6)
+        plain = Pairs(lambda a, b: (a - b).abs().mean() + 0.5 * nn.functional.mse_loss(a, b)), x, y
+        for given, said in (plain, None), ((Returned(paired), x, torch.randint(0, 5, (4,))), "matmul"):
+            made = graph(*given)
+            self.assertEqual([re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], [said] if said else [])
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "m.json")
+                made.write(path)
+                planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2", "--planner", "dp", "--for", "torch", "-qo", path + ".plan"], capture_output=True, text=True)
+            self.assertEqual((planned.returncode, "mixes samples, and replicas and micro-batches of PyTorch have their own" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
+
     def test_one_key_head(self):
         """Keys and values of one head that a model repeats for all heads: attention has that one."""
         class Shared(nn.Module):

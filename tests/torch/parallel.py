@@ -2,8 +2,8 @@
 """parallel.py [OPTIONS] [CASE...] - plans as PyTorch runs them, on processes that talk by gloo.
 
 Each case is a network and a plan; the plan is exported (`hypar export --to torch`), the file is loaded by each of 2 or 4
-processes, and the losses of 5 steps are compared with those of the plain model. Bytes that a step sends, counted by a
-dispatch mode, stand beside those of the plan (`hypar lower`); bytes that the forward half saves for the backward half, counted
+processes, and the losses of 5 steps are compared with those of the plain model. Bytes that a step sends, counted by the
+script itself, stand beside those of the plan (`hypar lower`); bytes that the forward half saves for the backward half, counted
 by saved_tensors_hooks, stand beside the activations of the plan (`hypar simulate`) where a case asks for them."""
 import argparse
 import contextlib
@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,7 +34,6 @@ import live
 import measured
 import models
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 context = torch.multiprocessing.get_context("fork")
 CLOSE, STEPS, BATCH, RATE = 1e-5, 5, 8, 0.1
@@ -196,6 +196,25 @@ def pair():
     return Pair(), {"ids": ids[:, :-1], "labels": ids[:, 1:]}, None
 
 
+class Scaled(nn.Module):
+    """A module that is called again, in another stage, and a parameter that is one number."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.scale = nn.Embedding(24, 16), nn.Parameter(torch.tensor(1.5))
+        self.first, self.second, self.head = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 24)
+
+    def forward(self, ids, more):
+        x = self.first(self.embed(ids)).relu()
+        return self.head(self.second(self.embed(more) + x).relu() * self.scale)
+
+
+def scaled():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+    return Scaled(), {"ids": ids[:, :-1], "more": ids[:, :-1].flip(1)}, ids[:, 1:]
+
+
 class RotaryBlock(nn.Module):
     """Attention that cuts the tables itself where the model does not, or that has tables of its own."""
 
@@ -273,7 +292,7 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "scaled": scaled, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
 
 
 LOSSES = {"targets": "models:classes_and_boxes"}  # by network: a function of what it returns and of the target
@@ -322,6 +341,8 @@ CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
     ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
+    ("dp", "scaled", 2, {"data": 2, "begin": "state"}),
+    ("stages", "scaled", 2, "second"),
     ("dp", "targets", 2, {"data": 2, "micro_batches": 2}),
     ("tensor", "targets", 2, {"tensor": 2}),
     ("gpipe", "targets", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
@@ -450,49 +471,6 @@ def settings(how):
 # One process of several -----------------------------------------------------------------------------------------------
 
 
-class Bytes(TorchDispatchMode):
-    """Counts what this process sends, as hypar counts: of a sum over g devices 2 (g-1)/g of the buffer, of half of one."""
-
-    def __init__(self):
-        super().__init__()
-        self.sent = {}  # by operator
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if torch.distributed.tensor.DTensor in types:
-            return NotImplemented  # what it is made of comes by
-        out = func(*args, **(kwargs or {}))
-        name = func._schema.name
-        if name.startswith(("c10d::", "_c10d_functional::")):
-            self.count(name.split("::")[1].rstrip("_"), args, out)
-        return out
-
-    def count(self, name, args, out):
-        def size(x):
-            return sum(t.numel() * t.element_size() for t in torch.utils._pytree.tree_leaves(x) if isinstance(t, torch.Tensor))
-
-        def group():
-            for a in args:
-                if isinstance(a, str) and a not in ("sum", "avg", "max"):
-                    return torch.distributed.distributed_c10d._resolve_process_group(a).size()
-                if isinstance(a, torch.ScriptObject) and "ProcessGroup" in str(a._type()):
-                    return torch.distributed.ProcessGroup.unbox(a).size()
-            return torch.distributed.get_world_size()
-        kinds = {"allreduce": (2, 0), "all_reduce": (2, 0), "_allgather_base": (1, 0), "allgather": (1, 0), "all_gather_into_tensor": (1, None),
-                 "_reduce_scatter_base": (1, 1), "reduce_scatter_tensor": (1, 0), "all_to_all_single": (1, 0), "alltoall_base": (1, 1),
-                 "reduce_scatter": (1, 1)}
-        if name == "send":
-            self.add(name, size(args[0]))
-        elif name in kinds:
-            times, at = kinds[name]
-            g = group()
-            self.add(name, times * (g - 1) / g * size(out if at is None else args[at]))
-        elif name not in ("wait_tensor", "_wrap_tensor_autograd", "recv", "barrier"):
-            self.add("? " + name, 0)
-
-    def add(self, name, n):
-        self.sent[name] = self.sent.get(name, 0) + n
-
-
 def load(path):
     spec = importlib.util.spec_from_file_location("script", path)
     script = importlib.util.module_from_spec(spec)
@@ -518,7 +496,7 @@ def train(path, net, how):
     del model
     params = [*modules.parameters()] or [torch.zeros(())]
     optimizer = torch.optim.AdamW(params, lr=1e-3) if how.get("optimizer") == "adamw" else torch.optim.SGD(params, lr=RATE)
-    losses, memory, counter = [], live.Live(), Bytes()
+    losses, memory, counter = [], live.Live(), script.Measured([])
     for i in range(STEPS):
         with contextlib.ExitStack() as contexts:
             if counts_saved(how) and 0 < i < STEPS - 1:  # tensors that last are known after one step
@@ -628,11 +606,11 @@ def readme(command):
 
 
 def refusals(command):
-    """A script that is started with another number of processes, with another model, with a function that is not there, or with a
-    model that stages cannot trace: one line, without where Python is."""
+    """A script that is started with another number of processes, with another model, with another batch, with a function that is not
+    there, or with a model that stages cannot trace: one line, without where Python is. And what --measure tells."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "net.py"), "w") as file:
-            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n" + BRANCH)
+            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n" + BRANCH + BATCHES)
         env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command), OMP_NUM_THREADS="1")
         subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True, capture_output=True)
         for how, script in ("--tensor", "train.py"), ("--pipeline", "train.py-stages"):
@@ -646,6 +624,11 @@ def refusals(command):
                                         env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
             lines = [p.communicate()[1].splitlines() for p in started]
             return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback", "def forward"))] for mine in lines]
+        batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
+        env.update(MASTER_PORT=str(free_port()))
+        measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
+                                     env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
+        measured = [p.communicate()[0] for p in measured][0]
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
@@ -653,7 +636,15 @@ def refusals(command):
               ([1] * 2, [["train.py: net:nothing: AttributeError: module 'net' has no attribute 'nothing'"], []]),
               ([1] * 2, [[f"train.py-stages: module '1' ({os.path.join(os.path.realpath(folder), 'net.py')}:21) cannot be traced, which stages need: what the model "
                           "does here depends on numbers that it computes; torch.where, or torch.cond, traces both ways; a plan without stages needs no trace"], []]))
-    print(f"refusals: {[lines[0] for _, lines in found]}")
+    print(f"refusals: {[lines[0] for _, lines in [*found, *batches]]}")
+    whole = [f"{script}: the batch: {what}" for script in ("train.py", "train.py-stages") for what in (
+        "'input' is float32 [8, 13], expected float32 [8, 12] on each replica", "'input' is float64 [8, 12], expected float32 [8, 12] on each replica",
+        "'target' is missing, expected int64 [8] on each replica")]
+    told_whole = [lines[0] == [text] and not lines[1] and codes == [1, 1] for (codes, lines), text in zip(batches, whole)]
+    ratios = [float(r) for r in re.findall(r"^bytes .*: measured \d+, planned \d+ \(([\d.]+)\)$", measured, re.MULTILINE)]
+    print(measured)
+    if not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
+        return False
     helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
     if found != wanted or not helped:
         print(found, usage)
@@ -716,7 +707,7 @@ def batches():
         yield torch.randn(8, 12, generator=g), torch.randint(0, 8, (8,), generator=g)
 
 def example():
-    return MyNet(), next(batches())[0]
+    return MyNet(), *next(batches())
 """
 
 
@@ -729,6 +720,17 @@ def branch():
     model = MyNet()
     model[1] = Branch()
     return model, next(batches())[0], next(batches())[1]
+"""
+BATCHES = """
+def wide():
+    x, y = next(batches())
+    return MyNet(), torch.cat([x, x[:, :1]], 1), y
+
+def double():
+    return MyNet(), next(batches())[0].double(), next(batches())[1]
+
+def few():
+    return MyNet(), next(batches())[0]
 """
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 

@@ -9,8 +9,8 @@ aten.py, and what it imports. What has no operator of ours becomes opaque, and g
 import torch
 
 import hypar
-from . import dtensor, losses, table
-from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_cache, without_values
+from . import dtensor, losses, mixing, table
+from .export import Cannot, Host, argument_rows, ending_in, export, given_values, on_meta, without_cache, without_values
 from .measure import annotate, machine_of, measure
 from .parallel import parallelize, script
 from .translate import Translation, Where, translated
@@ -48,14 +48,17 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
     with without_values(model) as unknown, without_cache(model) as cached:
         with ending_in(model, function, target) as more:
-            whole, program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
-        target = torch.cat([target] * times) if isinstance(target, torch.Tensor) else target
+            made = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
+        args, kwargs = made.args, made.kwargs
+        target = torch.cat([target] * made.times) if isinstance(target, torch.Tensor) else target
 
         def attempt(whole):
-            translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole, bool(unknown))
-            return translation.run(None if function else loss, target)
+            translation = Translation(made.program, model, made.batch, args, kwargs, name, kinds, told, whole, bool(unknown))
+            return translation.run(*((None, None) if function else (loss, target)))
         result = translated(attempt, model, checked)
-        result.undivided = [f"{Where(node)}: {function}" for function, node in dtensor.without_rule(whole, Host(whole, args, kwargs)).items()]
+        result.undivided = [f"{Where(node)}: {function}" for function, node in dtensor.without_rule(made.whole, Host(made.whole, args, kwargs)).items()]
+        result.mixing = mixed(made)
+        result.arguments = made.arguments + (argument_rows("target", target) if target is not None and not function else [])
     if function:
         result.loss_function, result.own_loss = importable, not importable
     if function and not importable:
@@ -67,8 +70,15 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; operators that depend on "
                             "their values (a mask) may not be recognised, and the prediction then differs; made with device='cpu', "
                             "buffers have values while parameters stay on meta")
-    result.program, result.example, result.is_doubled = program, (args, kwargs), times > 1
+    result.program, result.example, result.is_doubled = made.program, (args, kwargs), made.times > 1
     return result
+
+
+def mixed(made):
+    """Where the network mixes samples, as texts."""
+    program, args, kwargs, prime = made.counted or (made.whole, made.args, made.kwargs, None)
+    node = mixing.mixing(program, Host(program, args, kwargs), prime)
+    return [f"{Where(node)}: {node.target}"] if node is not None else []
 
 
 def profile(model, args=(), kwargs=None, *, on=None, precision=None, optimizer=None, steps=None, halvings=1, trace=None,

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import warnings
+from typing import NamedTuple
 
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
@@ -84,14 +85,23 @@ def _batched(x, dim, times):
     return torch.cat([x] * times, dim) if times > 1 and dim is not None else x.clone()
 
 
+class Exported(NamedTuple):
+    """A model as torch.export sees it."""
+    whole: torch.export.ExportedProgram  # its operators as they are
+    program: torch.export.ExportedProgram  # those without rows of ours in smaller steps
+    batch: int  # samples of the example
+    args: tuple  # the example
+    kwargs: dict
+    times: int  # how often the example has what was given
+    arguments: list  # its tensors, as scripts are given them
+    counted: tuple  # (program, args, kwargs, prime): where the model fixes the batch, it with so many samples; else None
+
+
 def export(model, args, kwargs, batch_dims, known):
     """The exported program of a model in training mode, with a batch that is not fixed where the model allows it.
 
     known: does an operator have a row of ours?
-
-    batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
-    Returns the program as it is, the program of operators with rows of ours or in smaller steps, the batch of its example, that
-    example, and how often it has the one that was given."""
+    batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said."""
     names = _argument_names(model, args, kwargs)
     dims = {name: batch_dims.get(name, 0) for name in names}
     batch = _samples(names, dims)
@@ -123,7 +133,49 @@ def export(model, args, kwargs, batch_dims, known):
     _inline(program.graph_module)
     with quiet():
         smaller = _decomposed(program, args, kwargs, known)
-    return program, smaller, batch * times, args, kwargs, times
+    rows = [row for name, value in {**dict(zip(positional, args)), **kwargs}.items() for row in argument_rows(name, value, dims[name])]
+    fixed = not any(isinstance(n, torch.SymInt) and n.node.expr.free_symbols for n in _sizes(program))
+    counted = _counted(model, program, args, kwargs, {**dims, None: batch * times}) if fixed else None
+    return Exported(program, smaller, batch * times, args, kwargs, times, rows, counted)
+
+
+def _sizes(program):
+    """Sizes of all tensors."""
+    return [n for node in program.graph.nodes if isinstance(node.meta.get("val"), torch.Tensor) for n in node.meta["val"].shape]
+
+
+def _counted(model, program, args, kwargs, dims):
+    """A model that fixes the batch, exported with a prime number of samples by which no other size can be divided: its multiples are
+    sizes that follow from the batch."""
+    sizes = {int(n) for n in _sizes(program)}
+    prime = next(p for p in (127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191) if not any(n and n % p == 0 for n in sizes))
+    names = _argument_names(model, args, kwargs)
+
+    def more(name, value):
+        d = dims[name]
+        return torch.utils._pytree.tree_map(
+            lambda x: torch.cat([x.narrow(d, 0, x.shape[d] // dims[None])] * prime, d) if isinstance(x, torch.Tensor) and d is not None and x.dim() > d else x, value)
+    given = {name: more(name, value) for name, value in names.items()}
+    args, kwargs = tuple(given[name] for name in [*names][:len(args)]), {name: given[name] for name in kwargs}
+    with _training(model), quiet():
+        try:
+            program = torch.export.export(model, args, kwargs, strict=False)
+        except Exception:  # of whatever kind: the model knows no other batch
+            return None
+    _inline(program.graph_module)
+    return program, args, kwargs, prime
+
+
+def argument_rows(name, value, sample_dim=0):
+    """The tensors of an argument as the graph has them: name, shape, type, and where it is not the first, the dimension of samples."""
+    return [{"name": ".".join([name, *keys_of(path)]), "shape": list(x.shape), "type": str(x.dtype)[6:],
+             **({} if sample_dim == 0 and x.dim() else {"sample_dim": -1 if sample_dim is None or not x.dim() else sample_dim})}
+            for path, x in torch.utils._pytree.tree_flatten_with_path(value)[0] if isinstance(x, torch.Tensor)]
+
+
+def keys_of(path):
+    """The keys and numbers that lead to an element of lists and dicts."""
+    return [str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path]
 
 
 def _samples(names, dims):

@@ -5,7 +5,7 @@ import sys
 import torch
 
 from .elementwise import binary, log_of_sum, unary
-from .export import Cannot, Host
+from .export import Cannot, Host, keys_of
 from .layers import along_last
 from .patterns import name_of, strip
 from .table import Unknown, opaque_of
@@ -15,15 +15,18 @@ from .windows import reduce
 
 def ignored(call, target, ignore_index):
     """Which labels the model itself makes up, whatever it is given, to be ignored; by element of one sample."""
-    other = Host(call.t.program, *_others(call.t))
+    try:
+        other = Host(call.t.program, *_others(call.t))
+    except (IndexError, RuntimeError):  # integers that choose elements may only be moved
+        other = Host(call.t.program, *_others(call.t, 0))
     value, changed = target.value, other.values[target.node]
     return ((value == ignore_index) & (changed == ignore_index)), bool((value == ignore_index).any())
 
 
-def _others(translation):
+def _others(translation, more=1):
     """The example with other integers."""
     def change(x):
-        return x.flip(-1).roll(1, 0) + 1 if isinstance(x, torch.Tensor) and not x.is_floating_point() else x
+        return x.flip(-1).roll(1, 0) + more if isinstance(x, torch.Tensor) and not x.is_floating_point() else x
     return torch.utils._pytree.tree_map(change, translation.example)
 
 
@@ -98,7 +101,7 @@ def named_outputs(t, node):
     leaves = leaves[len(leaves) - t.program.call_spec.out_spec.num_leaves:]
     order = torch.utils._pytree.tree_unflatten(range(len(leaves)), t.program.call_spec.out_spec)
     paths = torch.utils._pytree.tree_flatten_with_path(order)[0]
-    names = {i: ".".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path) for path, i in paths}
+    names = {i: ".".join(keys_of(path)) for path, i in paths}
     return [(names.get(i) or "output", x) for i, x in enumerate(leaves) if isinstance(x, torch.fx.Node)]
 
 
@@ -112,6 +115,9 @@ def finish(call, node, loss, target):
     numbers, rest = ([row for row in outputs if (row[2].size == ()) == scalar] for scalar in (True, False))
     if numbers and loss is None:
         name, x, value = next((row for row in numbers if row[0] == "loss"), numbers[0])
+        if target is not None:
+            raise Cannot(f"{where_of(call, x)}: the model returns its loss (output '{name}'), and a target is given: expected no target, or a loss by "
+                         "--loss NAME or MODULE:FUNCTION")
         end, how = own(call, x, value)
         graph.loss = f"{t.loss_name or f'output {name!r} of the model ({type(call)(t, strip(x)).where.line})'}: {how}"
     elif not rest:
@@ -142,7 +148,8 @@ def left_out(call, rest, told):
             continue
         text = f"output '{name}' has {len(own_params)} parameters that the loss does not reach ('{own_params[0]}')"
         if not told:
-            raise Cannot(f"{where_of(call, node)}: {text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
+            fixed = "" if call.t.symbolic else " (the model fixes its batch, so that samples are not followed everywhere: x.shape[0] in place of len(x) leaves it open)"
+            raise Cannot(f"{where_of(call, node)}: {text}{fixed}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
         graph.notes.append(f"{text}: they are left out")
         graph.told.update(own_params)
 
@@ -237,8 +244,8 @@ def opaque_loss(call, inputs):
 
 
 def with_samples(call, node):
-    """What the network computes, or is given, nearest to a loss, that still has its samples."""
-    found, left, seen = [], [node], set()
+    """What the network computes, or is given, nearest to a loss, that still has its samples; and parameters on the way that nothing else reads."""
+    found, params, left, seen = [], {}, [node], set()
     while left:
         n = left.pop()
         if n in seen:
@@ -249,10 +256,11 @@ def with_samples(call, node):
         if tensors and all(v.size != () and v.sample is not None for v in tensors):
             found += [call.settle(v) for v in tensors]
         else:
+            params.update({v.base: v for v in tensors if v.base in call.graph.params and not call.graph.read(v.base)})
             left += n.all_input_nodes
     if not found:
         raise Cannot("the model's loss does not depend on its samples")
-    return found[::-1]
+    return [*found[::-1], *map(call.settle, params.values())]
 
 
 def per_sample(call, node, factor):

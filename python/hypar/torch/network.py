@@ -48,6 +48,8 @@ class Graph:
         self.inputs, self.params, self.ops, self.outputs = {}, {}, [], []
         self.constants, self.weights, self.modules, self.notes, self.opaque = {}, {}, [], [], []
         self.own_loss = False  # it ends in a loss that stands for another one, or for one that no module has by a name
+        self.arguments = []  # tensors that a script of the plan is given: name, shape, type
+        self.mixing = []  # where samples are mixed
         self.undivided = []  # functions for which DTensor has no rule, with their modules and lines
         self.loss_function = None  # "MODULE:FUNCTION", the user's loss
         self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
@@ -229,6 +231,10 @@ class Graph:
                     ("ops", lines(ops)), ("outputs", json.dumps(self.outputs))]
         if self.modules:
             members.append(("modules", json.dumps(self.modules)))
+        if self.arguments:
+            members.append(("arguments", lines(self.arguments)))
+        if self.mixing:
+            members.append(("mixing", json.dumps(self.mixing)))
         if self.undivided:
             members.append(("undivided", json.dumps(self.undivided)))
         if self.loss_function:

@@ -40,7 +40,8 @@ class Where:
     """Where an operator comes from: the path of its module and the line of its source."""
 
     def __init__(self, node):
-        self.calls = [path.replace("L['self'].", "") for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
+        stack = (node.meta.get("nn_module_stack") or {}).items()
+        self.calls = [path.replace("L['self'].", "") + "".join(re.findall(r"@\d+$", key) if "@" not in path else []) for key, (path, _) in stack]
         self.path = module_path(self.calls[-1]) if self.calls else ""
         self.line = user_line(re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or ""))
 
