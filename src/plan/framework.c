@@ -58,6 +58,7 @@ static const struct member {
     { "bucket_bytes", BYTES(bucket_bytes), .summary = "bytes of gradients that are summed together (0: each parameter's alone)" },
     { "prefetch", WHOLE, AT(prefetch), NULL, 0, 0, 1 << 20, .summary = "layers ahead that divided parameters are gathered (0: as the plan says, in operators)" },
     { "layer_s", TIME(layer_s), .tried = true, .summary = "seconds that the host adds for every layer, in each half" },
+    { "slot_s", TIME(slot_s), .tried = true, .summary = "seconds that the host adds for every micro-batch of a stage, in each half" },
     { "bucket_s", TIME(bucket_s), .tried = true, .summary = "seconds that the host adds for every sum of gradients and every gather" },
     { "host_waits", TRUTH, AT(host_waits), .summary = "between stages the host launches a slot when its device has ended the one before and has received" },
     { "context_bytes", BYTES(memory.context_bytes), .summary = "bytes of a device for driver and libraries" },

@@ -337,19 +337,37 @@ static int *count_layer_passes(const struct training_graph *k, const int *layer_
     return n;
 }
 
-/* Each pass has its share of the host's time for a layer, so that a layer of which a part is
- * computed again takes that part more. */
-static void launch_layer_pass(struct timing *s, int b, int op_pass, double share_s,
-                              take_launches *take, void *who)
+/* The host takes this time besides for a pass. */
+static void launch_pass(struct timing *s, int b, int op_pass, double seconds,
+                        take_launches *take, void *who)
 {
     const struct op_parts *l = hp_pass_parts(s->blocks, b, op_pass);
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part])
             take(who, hp_pass_block(s->blocks, b, op_pass), l->rank[part], l->device[part], 0,
-                 share_s);
+                 seconds);
 }
 
-/* All that the hosts do for the tasks of a body, once. */
+/* What the framework's host does besides, once for every slot: before the slot's first pass. */
+static void launch_slots(struct timing *s, int b, take_launches *take, void *who)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    double slot_s = s->costs->settings.framework.slot_s;
+    struct arena scratch = { 0 };
+    bool *begun = NEW(&scratch, bool, hp_action_count(&lowering->schedule));
+    for (int i = 0; slot_s > 0 && i < k->n_op_passes; i++) {
+        int action = hp_pass_action(lowering, i);
+        if (begun[action] || k->op_pass[i].resend || s->blocks->head[b][i] != i)
+            continue;
+        begun[action] = true;
+        launch_pass(s, b, i, slot_s, take, who);
+    }
+    hp_arena_free(&scratch);
+}
+
+/* All that the hosts do for the tasks of a body, once. Each pass has its share of the host's
+ * time for a layer, so that a layer of which a part is computed again takes that part more. */
 static void launch_body(struct timing *s, int b, take_launches *take, void *who)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -365,8 +383,9 @@ static void launch_body(struct timing *s, int b, take_launches *take, void *who)
             launch_group(s, b, i, take, who);
         int n = layer >= 0 ? passes[2 * layer + k->op_pass[i].backward] : 0;
         if (n > 0)
-            launch_layer_pass(s, b, i, layer_s / n, take, who);
+            launch_pass(s, b, i, layer_s / n, take, who);
     }
+    launch_slots(s, b, take, who);
     hp_arena_free(&scratch);
 }
 
@@ -451,7 +470,7 @@ static void note_launches(void *who, int block, int local, int device, double ke
 
 ticks *hp_task_launches(struct timing *s, int n_tasks, struct arena *arena)
 {
-    if (!s->costs->any_launches)
+    if (!s->costs->tasks_launch)
         return NULL;
     struct task_launches all = { s->blocks, NEW(arena, ticks, n_tasks) };
     for (int b = 0; b < s->lowering->iteration.n_bodies; b++)

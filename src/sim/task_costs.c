@@ -34,9 +34,11 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
         a->runs_kernels[d] = hp_runs_kernels(&at);
         a->any_kernels |= a->runs_kernels[d];
         a->launch_s[d] = a->runs_kernels[d] ? hp_launch_s(&at) : 0;
-        a->any_launches |= a->launch_s[d] > 0 || a->settings.framework.layer_s > 0 ||
-                           a->settings.framework.bucket_s > 0;
+        a->tasks_launch |= a->launch_s[d] > 0;
     }
+    const struct hypar_framework *as = &a->settings.framework;
+    a->tasks_launch |= as->layer_s > 0 || as->slot_s > 0;
+    a->any_launches = a->tasks_launch || as->bucket_s > 0;
     NEW(&a->scratch, char, 1); /* keep the arena's first block */
 }
 

@@ -85,6 +85,7 @@ struct task_costs {
     double *slower;    /* by device: times as long as usual, as the slowest of all decides */
     double *launch_s;  /* by device: how long its host takes to launch a kernel */
     bool any_launches; /* does any host take time for anything? */
+    bool tasks_launch; /* ... for tasks that devices compute? */
     struct box *held;  /* by device: for copied.c, of the current pattern */
 };
 

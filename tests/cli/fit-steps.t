@@ -16,7 +16,8 @@ $ cd $TMP && hypar fit steps.csv --device h100 -o mine.json --write-as ours.json
 > attention_efficiency, attention_backward, attention_width, attention_keys,
 > attention_causal, flash2_share, kernel_s, reduction_s, column_s, summed_s,
 > vector_op_per_s, compiled_launch_s, comm_latency_s, copy_bytes_per_s, jitter,
-> link_efficiency, intra_efficiency, latency_s, inter_latency_s, layer_s, bucket_s
+> link_efficiency, intra_efficiency, latency_s, inter_latency_s, layer_s, slot_s,
+> bucket_s
 >
 > run as   before  after                           rows
 > overlap  all     gathers+tensor+sequence+stages     5

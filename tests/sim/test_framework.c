@@ -214,6 +214,7 @@ static void the_host_adds_seconds(void **state)
     expect_near("micro-batches",
                 run("\"data\": 2, \"micro_batches\": 2", "compiled,layer_s=1").launch_s, 12,
                 1e-2);
+    expect_near("slots", run(replicas, "compiled,slot_s=1").launch_s - none_s, 2, 1e-6);
     expect_near("sums", run(replicas, "compiled,bucket_s=1").launch_s - none_s, params, 1e-6);
     expect_near("a bucket",
                 run(replicas, "compiled,bucket_s=1,bucket_bytes=1GB").launch_s - none_s, 1,
@@ -234,6 +235,10 @@ static void stages_wait_for_hosts(void **state)
     expect_near("launches", wait.launch_s, 4 * 2, 1e-2);
     expect_near("stages", wait.step_s, (4 + 3 - 1) * 2, 1e-2);
     expect_near("ahead", ahead.step_s, 4 * 2, 1e-2);
+    expect_near("slots", run_on(machine, stages, "compiled,slot_s=1,host_waits=yes").step_s,
+                (4 + 3 - 1) * 2, 1e-2);
+    assert_true(run_on(machine, stages, "none,bucket_s=1ps,host_waits=yes").step_s ==
+                run_on(machine, stages, "none").step_s); /* hosts do nothing for tasks */
     expect_near("no time", run_on(machine, stages, "compiled,host_waits=yes").step_s,
                 run_on(machine, stages, "compiled").step_s, 0.2);
     assert_true(run("\"data\": 2, \"micro_batches\": 2", "compiled,host_waits=yes").step_s ==
