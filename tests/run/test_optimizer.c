@@ -44,8 +44,8 @@ static double by_hand(const struct optimizer *o, double w, int steps)
 }
 
 /* At the optimizer's own rate, with an unscaled gradient. */
-static void update(const struct optimizer *optimizer, int step, int64_t n, enum real real,
-                   void *w, const void *gradient, const struct optimizer_state *state)
+static void plain_update(const struct optimizer *optimizer, int step, int64_t n, enum real real,
+                         void *w, const void *gradient, const struct optimizer_state *state)
 {
     hp_update_at(optimizer, &(struct update_step){ step, optimizer->learning_rate, 1 }, n, real,
                  w, gradient, state);
@@ -63,7 +63,7 @@ static void check(enum hypar_optimizer kind, enum real real, double decay)
     hp_put(g, 1, NAN, real);
     for (int s = 1; s <= STEPS; s++) {
         hp_put(g, 0, gradients[s - 1], real);
-        update(&optimizer, s, 2, real, w, g, &state);
+        plain_update(&optimizer, s, 2, real, w, g, &state);
         double expected = by_hand(&optimizer, 1, s), digits = real == REAL_F32 ? 1e-6 : 1e-14;
         assert_true(fabs(hp_get(w, 0, real) - expected) <= digits);
         assert_true(isnan(hp_get(w, 1, real))); /* what is not known stays so */
@@ -147,7 +147,7 @@ static void rate_and_scale(void **state)
             b.g[i] *= 0.25;
         hp_update_at(&optimizer, &(struct update_step){ 1, 0.125, 0.25 }, N, REAL_F64, a.w, a.g,
                      &in_a);
-        update(&other, 1, N, REAL_F64, b.w, b.g, &in_b);
+        plain_update(&other, 1, N, REAL_F64, b.w, b.g, &in_b);
         assert_memory_equal(a.w, b.w, sizeof a.w);
     }
 }
