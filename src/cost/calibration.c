@@ -34,7 +34,7 @@ static const struct calibrated table[] = {
     { "gb200", "nemo", { 6, -0.010, 0.140, 0.007, "nemotron4-340b on 128 to 512" } },
     { "a100", "megatron-2022", { 6, 0.053, 0.145, 0.056, "GPT of 5B on 8 to 256" } },
     { "h100", "nanotron", { 14, 0.052, 0.289, 0.163, "llama shapes, 1B to 9B, on 8 to 512" } },
-    { "a100", "megatron", { 150, 0.097, 0.295, 0.087, "small GPTs that wait for launches, on 8" } },
+    { "a100", "megatron-ci", { 150, 0.097, 0.295, 0.087, "small GPTs that wait for launches, on 8" } },
     { "a100", "megatron-2021", { 18, 0.003, 0.060, 0.061, "GPT, 1.7B to 1T, on 8 to 3,072" } },
     { "h200", "eager", { 8, -0.060, 0.143, 0.130, "PyTorch on one device" } },
     { "h200", "compiled", { 4, -0.103, 0.073, 0.042, "captured steps on one device" } },

@@ -159,8 +159,10 @@ static void put_layout(const struct hypar_plan *plan, const struct hypar_layout 
               to);
     if (l->recompute == HYPAR_RECOMPUTE_SELECTIVE)
         fputs("--recompute-granularity selective\n", to);
+    if (l->data > 1 && l->shard <= HYPAR_SHARD_OPTIMIZER) /* as framework megatron has it */
+        fputs("--overlap-grad-reduce\n", to);
     if (l->shard == HYPAR_SHARD_OPTIMIZER)
-        fputs("--use-distributed-optimizer\n", to);
+        fputs("--use-distributed-optimizer\n--overlap-param-gather\n", to);
     if (l->shard > HYPAR_SHARD_OPTIMIZER)
         fprintf(to,
                 "--use-megatron-fsdp\n--data-parallel-sharding-strategy %s\n"

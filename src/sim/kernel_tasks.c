@@ -1,5 +1,7 @@
 /* The kernels that the tasks of a fusion group run on devices with a kernel model: which passes
  * share a kernel, and which tensors never reach memory. */
+#include <math.h>
+
 #include "graph/modules.h"
 #include "sim/timing.h"
 
@@ -425,6 +427,25 @@ static void count_launches(void *who, int block, int local, int device, double k
     l->seconds[device] += l->times * seconds;
 }
 
+/* The hosts of stages that one micro-batch goes through, where each waits for its device before
+ * the next begins, work one after another: the sum over stages of the longest. */
+static double stages_in_turn_s(const struct timing *s, const double *seconds)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct hypar_plan *plan = lowering->plan;
+    struct arena scratch = { 0 };
+    double *stage_s = NEW(&scratch, double, plan->n_stages + 1), sum = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        double *longest = &stage_s[lowering->schedule.stage_of_op[op]];
+        for (int i = 0; i < plan->ops[op].n_devices; i++)
+            *longest = fmax(*longest, seconds[plan->ops[op].device[i]]);
+    }
+    for (int i = 0; i < plan->n_stages; i++)
+        sum += stage_s[i];
+    hp_arena_free(&scratch);
+    return sum;
+}
+
 double hp_count_kernels(struct timing *s, double *launch_s)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -448,6 +469,9 @@ double hp_count_kernels(struct timing *s, double *launch_s)
             *launch_s = all.seconds[d];
             most = all.kernels[d];
         }
+    if (s->costs->settings.framework.host_waits && s->lowering->plan->n_stages > 1 &&
+        !hp_has_order(s->lowering))
+        *launch_s = stages_in_turn_s(s, all.seconds);
     hp_arena_free(&scratch);
     return most;
 }

@@ -10,6 +10,7 @@ $ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100
 > --micro-batch-size 4
 > --global-batch-size 32
 > --sequence-parallel
+> --overlap-grad-reduce
 > --optimizer sgd
 > --lr 0.01
 > --lr-decay-style constant
@@ -47,14 +48,14 @@ $ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2
 > --micro-batch-size 4
 > --global-batch-size 32
 > --recompute-granularity selective
+> --overlap-grad-reduce
 > --use-distributed-optimizer
+> --overlap-param-gather
 > --bf16
 > --grad-reduce-in-bf16
 > --optimizer adam
 > --lr 0.001
 > --lr-decay-style constant
-> --weight-decay 0.0
-> --clip-grad 1
 
 $ hypar plan gpt2 --batch 4 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A4 optimizer
 > --optimizer sgd
