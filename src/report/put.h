@@ -54,8 +54,9 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
 const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
 
-/* "Memory of an h100: 80 GB by its name (in GiB), 84.9 GB usable by programs, ...": what a device has,
- * may use and what planners keep free; NULL: these are the same, or the limit was asked for. */
+/* "Memory of an h100: 80 GB by its name (in GiB), 84.9 GB usable by programs, ...": what a
+ * device has, may use and what planners keep free; NULL: these are the same, or the limit was
+ * asked for. */
 char *hp_memory_line(struct arena *arena, const struct hypar_plan *plan, int device,
                      double limit_bytes);
 
