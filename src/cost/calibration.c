@@ -206,9 +206,7 @@ bool hp_are_alike(const struct hypar_calibration *c, double a_s, double b_s)
     return fmax(a_s, b_s) <= fmin(a_s, b_s) * hp_pair_factor(c);
 }
 
-bool hp_are_equal(const struct hypar_calibration *c, double a_s, double b_s)
+bool hp_are_equal(double a_s, double b_s)
 {
-    static const double SHORT_S = 1e-3;
-    return HP_ROUNDING * fmax(a_s, b_s) <= fmin(a_s, b_s) ||
-           (fmax(a_s, b_s) < SHORT_S && hp_are_alike(c, a_s, b_s));
+    return HP_ROUNDING * fmax(a_s, b_s) <= fmin(a_s, b_s);
 }

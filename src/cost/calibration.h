@@ -44,10 +44,8 @@ bool hp_are_alike(const struct hypar_calibration *calibration, double a_s, doubl
 /* Steps whose ratio is nearer to 1 than this are equal. */
 static const double HP_ROUNDING = 0.999;
 
-/* Is one step shorter by no more than rounding? Steps of less than a millisecond are equal if
- * they are alike: none so short was measured, and what they are made of (launches, latencies)
- * is known least. */
-bool hp_are_equal(const struct hypar_calibration *calibration, double a_s, double b_s);
+/* Is one step shorter by no more than rounding? */
+bool hp_are_equal(double a_s, double b_s);
 
 /* The table, for tests; NULL past the last. `device` "": any. */
 struct calibrated {

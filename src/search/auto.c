@@ -452,10 +452,9 @@ static int choose_equal(const struct tried *t, int best)
     if (best < 0 || !fits(t, best) || !t->simulated || t->problem->lesser ||
         t->problem->options->objective != HYPAR_TIME)
         return best;
-    struct hypar_calibration off = t->found[best]->simulated.step.interval.from;
     struct equal_plan fastest = equal_plan(t, best), now = fastest;
     for (int i = 0; i < t->n; i++) {
-        if (i == best || !fits(t, i) || !hp_are_equal(&off, merit(t, i), fastest.step_s))
+        if (i == best || !fits(t, i) || !hp_are_equal(merit(t, i), fastest.step_s))
             continue;
         struct equal_plan other = equal_plan(t, i);
         if (hp_is_preferred(&other, &now)) {
@@ -469,6 +468,37 @@ static int choose_equal(const struct tried *t, int best)
             &found->arena, &now, &fastest,
             hp_arena_printf(&found->arena, "the plan of %s", t->found[best]->info.planner));
     return chosen;
+}
+
+/* Name the simplest plan that predictions do not tell from the chosen one, where steps are
+ * shorter than any that was measured: stages and splits may gain nothing there. */
+static void note_simpler(struct tried *t, int chosen)
+{
+    static const double SHORT_S = 1e-3;
+    struct hypar_found *found = t->found[chosen];
+    struct hypar_calibration off = found->simulated.step.interval.from;
+    struct equal_plan mine = equal_plan(t, chosen), simplest = mine;
+    char step[32];
+    int at = chosen;
+    if (!fits(t, chosen) || !t->simulated || mine.step_s >= SHORT_S ||
+        t->problem->options->objective != HYPAR_TIME)
+        return;
+    for (int i = 0; i < t->n; i++) {
+        struct equal_plan other = equal_plan(t, i);
+        if (!fits(t, i) || !hp_are_alike(&off, other.step_s, mine.step_s) ||
+            hp_compare_simpler(&other.figures, &simplest.figures) >= 0)
+            continue;
+        simplest = other;
+        at = i;
+    }
+    if (at != chosen)
+        found->info.simpler = hp_arena_printf(
+            &found->arena,
+            "the plan of %s, %s, takes %s; predictions of such short steps are off "
+            "by more than the difference",
+            t->found[at]->info.planner,
+            hp_simpler_text(&found->arena, &simplest.figures, &mine.figures),
+            hypar_format_quantity(step, simplest.step_s, HYPAR_UNIT_SECONDS));
 }
 
 /* Say why the best plan leaves nodes idle that differ from the others. */
@@ -622,6 +652,8 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     best = show_or_drop(&t, choose_equal(&t, best));
     if (best >= 0)
         explain_idle(&t, best);
+    if (best >= 0)
+        note_simpler(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
     drop_others(&t, best);

@@ -1400,7 +1400,8 @@ $ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar pla
 $ hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner hybrid --stages 2 -qo $TMP/inside.json; hypar export $TMP/inside.json --to torch --nearest $TMP/near.json; hypar export $TMP/near.json --to torch | sed -n '/^CUTS/,/^}/p'
 > hypar: note: the nearest plan that PyTorch can run: refused axes left unsplit,
 >        stages cut where they may be, 1f1b; 1 of 27 operators differ
-> hypar: $TMP/inside.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
+> hypar: note: not exported: PyTorch has no schedule 'zb-h2', expected gpipe,
+>        1f1b, interleaved
 > hypar: note: the script runs operator by operator, the plan counts the memory of
 >        kernels that are 'compiled', which may be less: expected --as fsdp, or a
 >        plan made with --for torch

@@ -14,13 +14,13 @@ $ hypar simulate $TMP/dp.json --json | grep opaque
 $ hypar simulate $TMP/dp.json --check-delta 50 | head -1
 > 50 changes of one operator, in full and by delta: no mismatch
 $ hypar compare $TMP/net.json --on htree:4 --planner dp --planner hypar --planner optcnn | tail -4
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > Not calibrated, no such step was measured: expect +-50 %.
 > Opaque: in its plan 1 operator, 0.5 % of what is computed, as long as their
 > tensors are read and written once.
 $ hypar check $TMP/dp.json
 > ok: net, batch 64: 4 operators in 16 parts on a machine of 4 devices
-> Run as compiled on eyeriss-hmc
+> Run as compiled on eyeriss-hmc, the default device
 > memory: 1.24 MB of 8 GB on the fullest device
 $ hypar train $TMP/dp.json
 > hypar: $TMP/dp.json: opaque 'o' cannot be run: it has no kernel

@@ -397,8 +397,13 @@ class Forms(unittest.TestCase):
             def forward(self, x, y):
                 return self.loss(self.a(x), self.b(y))
         x, y = torch.randn(4, 6), torch.randn(4, 6)
-        plain = Pairs(lambda a, b: (a - b).abs().mean() + 0.5 * nn.functional.mse_loss(a, b)), x, y
-        for given, said in (plain, None), ((Returned(paired), x, torch.randint(0, 5, (4,))), "matmul"):
+        functional = nn.functional
+        cases = [(Pairs(loss), x, y, said) for loss, said in (
+            (lambda a, b: (a - b).abs().mean() + 0.5 * functional.mse_loss(a, b), None),
+            (lambda a, b: functional.cross_entropy(a @ b.T, torch.arange(len(a))), "matmul"),  # len(a) fixes the batch of x, not that of y
+            (lambda a, b: functional.mse_loss(a, b).sqrt(), "sqrt"), (lambda a, b: functional.mse_loss(a - a.mean(0), b), "sub"),
+            (lambda a, b: (a - b).abs().sum() / len(a) + 0.5 * functional.mse_loss(a, b), None))]
+        for *given, said in (*cases, (Returned(paired), x, torch.randint(0, 5, (4,)), "matmul")):
             made = graph(*given)
             self.assertEqual([re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], [said] if said else [])
             with tempfile.TemporaryDirectory() as folder:

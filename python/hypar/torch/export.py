@@ -124,6 +124,8 @@ def export(model, args, kwargs, batch_dims, known):
         try:
             program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
+            program = None
+        if program is None or _fixes_some(program, [*zip(positional, args), *kwargs.items()], dims):
             try:
                 program = torch.export.export(model, args, kwargs, strict=False)
             except Exception as why:
@@ -134,9 +136,22 @@ def export(model, args, kwargs, batch_dims, known):
     with quiet():
         smaller = _decomposed(program, args, kwargs, known)
     rows = [row for name, value in {**dict(zip(positional, args)), **kwargs}.items() for row in argument_rows(name, value, dims[name])]
-    fixed = not any(isinstance(n, torch.SymInt) and n.node.expr.free_symbols for n in _sizes(program))
+    fixed = not any(map(_is_open, _sizes(program)))
     counted = _counted(model, program, args, kwargs, {**dims, None: batch * times}) if fixed else None
     return Exported(program, smaller, batch * times, args, kwargs, times, rows, counted)
+
+
+def _fixes_some(program, given, dims):
+    """Does the model fix the batch of some arguments (by len(x)) and leave that of others open? Then sizes do not tell where samples are."""
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    leaves = [(x, dims[name]) for name, value in given for x in torch.utils._pytree.tree_leaves(value)]
+    is_open = {_is_open(values[name].shape[d]) for name, (x, d) in zip(program.graph_signature.user_inputs, leaves)
+               if isinstance(x, torch.Tensor) and d is not None and x.dim() > d}
+    return len(is_open) > 1
+
+
+def _is_open(n):
+    return isinstance(n, torch.SymInt) and bool(n.node.expr.free_symbols)
 
 
 def _sizes(program):

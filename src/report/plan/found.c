@@ -135,6 +135,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
         ONLY_IF(info.safer, TEXT("safer", info.safer)),
+        ONLY_IF(info.simpler, TEXT("simpler", info.simpler)),
         ONLY_IF(info.idle, TEXT("idle", info.idle)),
         ONLY_IF(info.left_out, TEXT("refused", refusals_text(&arena, &info))));
     if (info.n_others)
@@ -448,6 +449,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
                     hypar_machine_device_count(plan->machine), info.idle);
     if (info.safer)
         hp_put_line(to, "Of equals: %s.", info.safer);
+    if (info.simpler)
+        hp_put_line(to, "Simpler: %s.", info.simpler);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
     if (info.n_left_out)

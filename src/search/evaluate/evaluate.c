@@ -31,7 +31,6 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .generator = generator,
         .planner = planner,
         .fastest = { .step_s = INFINITY },
-        .off = hp_problem_calibration(problem),
     };
     set_budget(out, 1);
     for (int i = 0; i < HP_FAMILIES; i++)
@@ -116,11 +115,11 @@ static bool is_worse(struct evaluation *e, const struct estimate *p)
     double off = fmax(e->generator->off, HP_OFF_MUCH * HP_MOMENT_TASKS / e->tasks);
     double least_s = at_least(p->step_s, error_of(e, p->alike)->off);
     double best_s = fmax(e->best.step_s, e->best.estimate.step_s);
-    double beat_s = e->problem->beat_s; /* of a plan of another closed form */
+    double beat_s = e->problem->beat_s; /* simulated: exchanges may overlap, unlike in e's */
     double off_twice = e->generator->off * e->generator->off;
     if (e->plan && !hp_evaluation_fits(e) && p->memory.part > off_twice)
         return true;
-    if (beat_s > 0 && least_s > fmin(off_twice, HP_OFF_MUCH) * beat_s)
+    if (beat_s > 0 && least_s > HP_OFF_MUCH * beat_s)
         return true;
     return hp_evaluation_fits(e) && (p->memory.part > off || least_s > off * best_s);
 }
@@ -273,8 +272,8 @@ static bool is_simpler(struct evaluation *e, const struct hypar_plan *plan,
     bool fits = e->plan && hp_fits(&e->best.memory);
     if (other.step_s < e->fastest.step_s)
         e->fastest = other;
-    bool equal = hp_are_equal(&e->off, other.step_s, e->fastest.step_s);
-    bool was_equal = fits && hp_are_equal(&e->off, e->equal.step_s, e->fastest.step_s);
+    bool equal = hp_are_equal(other.step_s, e->fastest.step_s);
+    bool was_equal = fits && hp_are_equal(e->equal.step_s, e->fastest.step_s);
     bool better = equal != was_equal                   ? equal
                   : hp_is_preferred(&other, &e->equal) ? true
                   : hp_is_preferred(&e->equal, &other) ? false

@@ -67,7 +67,6 @@ struct evaluation {
     struct evaluated best;
     struct equal_plan equal,
         fastest; /* the best and the fastest that fit (generator.simpler) */
-    struct hypar_calibration off;
     int n_evaluated;
     double parts, tasks;           /* parts lowered; tasks simulated, approximately */
     double most_parts, most_tasks; /* the budget */

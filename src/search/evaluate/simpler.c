@@ -99,9 +99,3 @@ char *hp_preferred_text(struct arena *arena, const struct equal_plan *chosen,
     return hp_arena_printf(arena, "%s, and simpler: %s", text,
                            hp_simpler_text(arena, &chosen->figures, &fastest->figures));
 }
-
-struct hypar_calibration hp_problem_calibration(const struct problem *problem)
-{
-    const struct hypar_sim_options *how = hp_simulation(problem);
-    return hp_calibration(problem->machine, &how->framework, how->profile != NULL);
-}

@@ -41,7 +41,4 @@ bool hp_is_preferred(const struct equal_plan *a, const struct equal_plan *b);
 char *hp_preferred_text(struct arena *arena, const struct equal_plan *chosen,
                         const struct equal_plan *fastest, const char *other);
 
-/* How far predictions of the problem's steps were off. */
-struct hypar_calibration hp_problem_calibration(const struct problem *problem);
-
 #endif /* SEARCH_EVALUATE_SIMPLER_H */

@@ -88,9 +88,9 @@ static bool may_run(const struct candidates *s, const struct pipeline_shape *sha
 static bool is_too_slow(struct candidates *s, const struct pipeline_shape *shape)
 {
     double beat_s = s->problem->beat_s > 0 ? s->problem->beat_s : INFINITY;
-    double best_s = s->all || s->h.small ? INFINITY : s->best_s, least_s = fmin(best_s, beat_s);
-    return least_s < INFINITY &&
-           hp_shape_bound(&s->h, shape) > HP_OFF_LITTLE * HP_OFF_LITTLE * least_s;
+    double best_s = s->all || s->h.small ? INFINITY : s->best_s;
+    double most_s = fmin(HP_OFF_LITTLE * HP_OFF_LITTLE * best_s, HP_OFF_MUCH * beat_s);
+    return most_s < INFINITY && hp_shape_bound(&s->h, shape) > most_s;
 }
 
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
