@@ -92,7 +92,7 @@ static enum hypar_status observe(void *who, const struct reading *r, struct hypa
     if (one && r->place.grad && t->sample_dim < 0)
         return HYPAR_OK; /* summed over devices, but not over micro-batches */
     struct view right =
-        *hp_reference_view(a->settings.reference, r->place, one ? r->device : r->micro);
+        *unsplit_run_view(a->settings.reference, r->place, one ? r->device : r->micro);
     if (param)
         right.data = a->before[r->place.tensor];
     return compare(a, r->device, r->place, r->view, &right, err);
@@ -120,7 +120,7 @@ static enum hypar_status compare_held(struct all_ranks *a, int device, struct pl
                                       struct hypar_error *err)
 {
     return compare_lasting(a, device, place, v,
-                           hp_reference_view(a->settings.reference, place, period), err);
+                           unsplit_run_view(a->settings.reference, place, period), err);
 }
 
 /* The elements that the rank updates, or updates with. */
@@ -211,7 +211,7 @@ static enum hypar_status compare_running(struct all_ranks *a, int device,
         int tensor = a->graph->ops[pass->op].tensor[pass->running_operand];
         a->running++;
         TRY(compare_lasting(a, device, (struct place){ .tensor = tensor, .grad = false },
-                            &pass->running, hp_reference_running(a->settings.reference, tensor),
+                            &pass->running, unsplit_run_running(a->settings.reference, tensor),
                             err));
     }
     return HYPAR_OK;
@@ -224,7 +224,7 @@ static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error 
     int group = hp_slot_group(it, a->program->schedule->stage_of_op[producer]);
     for (int d = 0; d < a->n; d++)
         for (int u = 0; u < hp_period_count(it, group); u++) {
-            double value, right = hp_reference_loss(a->settings.reference, u);
+            double value, right = unsplit_run_loss(a->settings.reference, u);
             if (!hp_executor_loss(a->x[d], u, &value))
                 continue;
             known++;
@@ -251,7 +251,7 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
         return HYPAR_OK;
     double sum = hp_backend_number(&a->backend, hp_executor_lasting(a->x[device], b), REAL_F64);
     double scale = hp_clip_scale(sum, a->program->plan->clip),
-           right = hp_reference_scale(a->settings.reference);
+           right = unsplit_run_scale(a->settings.reference);
     if (first_difference(&scale, &right, 1, right) < 0)
         return HYPAR_OK;
     a->differs = true;
@@ -388,13 +388,13 @@ void all_ranks_free(struct all_ranks *a)
 enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
 {
     for (int t = 0; t < a->graph->n_tensors; t++) {
-        const struct view *param = hp_reference_view(
+        const struct view *param = unsplit_run_view(
             a->settings.reference, (struct place){ .tensor = t, .grad = false }, 0);
         if (a->before[t])
             memcpy(a->before[t], param->data,
                    (size_t)hp_box_elements(&param->box) * sizeof(double));
     }
-    hp_reference_step(a->settings.reference);
+    unsplit_run_step(a->settings.reference);
     TRY(hp_executors_step(a->x, a->n, err));
     for (int d = 0; d < a->n; d++) {
         TRY(compare_scale(a, d, err));

@@ -7,7 +7,7 @@
 #define TESTS_ALL_RANKS_H
 
 #include "run/exec/executor.h"
-#include "run/reference.h"
+#include "tests/unsplit_run.h"
 
 struct all_ranks_settings {
     const struct run_data *data; /* in double precision */
@@ -17,7 +17,7 @@ struct all_ranks_settings {
     enum task_order order;
     struct optimizer optimizer;
     uint64_t seed;
-    struct reference_run *reference; /* before its first step; the caller's */
+    struct unsplit_run *reference; /* before its first step; the caller's */
     /* The unsplit run does in its micro-batches what the devices do: a number is then wrong
      * relative to itself, not to its tensor. */
     bool micro_is_device;

@@ -27,7 +27,6 @@ enum hypar_launches {
     HYPAR_LAUNCHES_USUAL,    /* compiled kernels captured, eager ones one by one */
     HYPAR_LAUNCHES_EAGER,    /* one by one */
     HYPAR_LAUNCHES_CAPTURED, /* as a graph */
-    HYPAR_LAUNCHES_COUNT,
 };
 
 /* The kernel of attention, where the model does not say. */
@@ -37,7 +36,6 @@ enum hypar_attention {
     HYPAR_ATTENTION_FLASH1,
     HYPAR_ATTENTION_FLASH2,
     HYPAR_ATTENTION_FLASH3, /* or cuDNN's on the same devices */
-    HYPAR_ATTENTION_COUNT,
 };
 
 /* The precision of something, where the plan does not say. */
@@ -45,7 +43,6 @@ enum hypar_width {
     HYPAR_WIDTH_USUAL, /* that of the tensors it is made of */
     HYPAR_WIDTH_FP32,
     HYPAR_WIDTH_SHORT, /* that of the parameters */
-    HYPAR_WIDTH_COUNT,
 };
 
 /* What recompute "selective" computes again. */
@@ -53,7 +50,6 @@ enum hypar_selective {
     HYPAR_SELECTIVE_ATTENTION, /* scores, softmax and dropout of attention that is written out
                                 */
     HYPAR_SELECTIVE_PRODUCTS,  /* in layers all but attention and every second product */
-    HYPAR_SELECTIVE_COUNT,
 };
 
 /* Exchanges, by what waits for them. */

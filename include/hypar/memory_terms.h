@@ -5,7 +5,7 @@
  *
  * `member` of struct hypar_memory has the bytes; the key of JSON is the member and "_bytes".
  * `words` stand in texts and tables: ALWAYS, or only where the term is NONZERO. `meaning` is
- * written into the documents (sh tests/documents/memory_terms.sh --update). `level` says who
+ * in the documents, too (tests/documents/memory_terms.sh tells missing lines). `level` says who
  * holds the memory; each level holds the levels before it, too:
  *
  *     TENSORS     the plan's tensors

@@ -263,8 +263,8 @@ struct hypar_search_info {
     const char *restricted;   /* auto: given options that not all planners take; only planners
                                  that take them were tried; NULL: none */
     const char *safer;        /* auto: why it was chosen among equals; NULL: there are none */
-    const char *simpler;      /* auto: a simpler plan that may be as fast; NULL: none is known */
-    int n_left_out;           /* auto: planners without a plan that fits, and why */
+    const char *simpler; /* auto: a simpler plan that may be as fast; NULL: none is known */
+    int n_left_out;      /* auto: planners without a plan that fits, and why */
     const struct hypar_left_out *left_out;
     int n_others; /* auto: other plans that fit, the best first; owned by the result */
     const struct hypar_other *other;

@@ -206,7 +206,6 @@ enum hypar_segment {
     HYPAR_SEGMENT_UPDATE,   /* of parameters, and squares of gradients before them */
     HYPAR_SEGMENT_EXCHANGE, /* on a link, or the overhead of a comm */
     HYPAR_SEGMENT_LAUNCH,   /* the host of a device is still launching its kernels */
-    HYPAR_SEGMENT_COUNT,
 };
 struct hypar_sim_segment {
     enum hypar_segment kind;

@@ -6,10 +6,10 @@
  *
  *     the longest latency of a route  +  the longest time that any one link is held
  *
- * (of algorithms that cut the data into C chunks, the first chunk takes that, and the other C-1
- * follow as fast as the busiest link takes them: while a chunk is between nodes, others are
- * inside) plus the overhead of its devices: a fixed time for every comm (the launch of a
- * library's kernel, where it was measured), and reading and writing their own copies.
+ * plus the overhead of its devices: a fixed time for every comm (the launch of a library's
+ * kernel, where it was measured), and reading and writing their own copies. Some algorithms cut
+ * the data into C chunks. The first chunk takes the time above. The busiest link sets the pace
+ * of the other C-1: while a chunk is between nodes, others are inside.
  *
  * Times are linear in the bytes. So they are computed once for a group of devices (a
  * `comm_model`) and then evaluated for any size. */

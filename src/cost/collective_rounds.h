@@ -1,8 +1,8 @@
 /* cost/collective_rounds.h - the algorithms of collectives, as rounds of messages. Internal.
  *
- * A new algorithm is a row (struct comm_algorithm) of the table in collective_algorithms.c, and
- * a function beside the table that writes its rounds. The simulator uses the row, messages and
- * completion have its name from the row; `hypar train` sums by messages of its own.
+ * The table of algorithms (struct comm_algorithm) is in collective_algorithms.c. The functions
+ * that write rounds are beside the table, in collective_rings.c, collective_blocks.c and
+ * collective_nodes.c. CONTRIBUTING.md lists what a new algorithm touches.
  *
  * Each algorithm has one description: the messages of each round and the pieces of data that
  * they carry. Its cost, its messages and the proof of its result are all derived from this

@@ -4,8 +4,8 @@
  * a view that holds at least the region which the part touches, so one kernel serves every
  * split, the unsplit operator included.
  *
- * There are several tables of them. "reference" is plain C that reads like the formula; another
- * one computes the same faster, up to rounding, and leaves to the reference what it has not.
+ * There are two tables of kernels. "reference" is plain C that reads like the formula. "fast"
+ * has the same results, up to rounding; a kernel that it lacks runs from "reference".
  *
  * A kernel ADDS what its part contributes into the views it writes; whoever calls it has filled
  * them with the neutral element of the operand's combination (hp_view_clear()), or says that

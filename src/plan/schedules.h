@@ -2,8 +2,8 @@
  *
  * A row holds all that is known of a schedule: its name, the order in which a device does its
  * slots, how many micro-batches a stage has in flight, how long a step takes in closed form,
- * and what the schedule asks of the stages. A new schedule is a row here, its number
- * (include/hypar/plan.h), its tests and its line in the documents. Other files ask the row;
+ * and what the schedule asks of the stages. CONTRIBUTING.md lists the files that a new
+ * schedule touches: a row here, and its number, tests and documents. Other files ask the row;
  * only these name a schedule:
  *
  *   hp_layout_schedule() (plan.h)  the default of a layout that names no schedule
@@ -50,7 +50,7 @@ struct schedule_row {
      * all of them. */
     double (*in_flight)(const struct pipeline_size *size, int stage);
     /* One step, until the last stage or the slowest group is done. Two rows with the same
-     * function count as equally fast (hp_keeps_more()). */
+     * function count as equally fast (hp_leaner_schedule()). */
     double (*seconds)(const struct pipeline_size *size, const struct stages_time *t);
 };
 

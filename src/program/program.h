@@ -8,7 +8,7 @@
  * forward and backward halves of the micro-batches, and the updates. Tasks and their edges are
  * written block by block (blocks.h); the simulator and the executor read these.
  *
- * One rule (exchange.c) derives the communication from the writers and readers of each tensor.
+ * One rule (exchange/exchange.h) derives the communication from writers and readers of tensors.
  * The borders of all their regions cut the tensor into cells; each cell is summed once over its
  * contributions and copied to the readers that lack it. The result depends only on the parts of
  * writers and readers, not on the tensor. So it is kept as a PATTERN, which identical layers

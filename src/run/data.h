@@ -1,7 +1,7 @@
 /* run/data.h - whole tensors as dense arrays: the start of a training step. Internal.
  *
  * Parameters and model inputs before anything is split: dense arrays over the whole tensor, of
- * one precision; integers (ids, labels) are int32_t. Tests and the reference run use them. */
+ * one precision; integers (ids, labels) are int32_t. */
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
@@ -23,12 +23,6 @@ size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real
 
 /* Every reader of `t` accepts integers below this number: vocabulary, classes. */
 int64_t hp_integers_below(const struct hypar_graph *graph, int t);
-
-/* Random values for every parameter, model input and running statistic: numbers between -1 and
- * 1, integers that every reader accepts (vocabulary, classes). The same seed gives the same
- * numbers. */
-struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *graph,
-                               enum real real, uint64_t seed);
 
 /* Copy the elements of `box` from one view to another; both contain it. */
 void hp_view_copy(const struct view *to, const struct view *from, const struct box *box,

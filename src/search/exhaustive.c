@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "search/evaluate/fit.h"
 #include "search/evaluate/judge.h"
+#include "search/evaluate/room.h"
 #include "search/evaluate/size.h"
 #include "search/fix.h"
 #include "search/mcmc/propose.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/stop.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 /* A batch that was tried. */
 struct trial {

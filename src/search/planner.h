@@ -91,7 +91,7 @@ struct planner {
      * random search also gets the operators to fix and the plan to start from. NULL: the
      * planner makes a plan of its own. */
     const struct planner *random_search;
-    bool checks_memory; /* its plans fit by their exact need (fit.h) */
+    bool checks_memory; /* its plans fit by their exact need (room.h) */
     bool not_in_auto;   /* trains differently from the others, or takes long */
     /* TAKES_X | TAKES_Y (options.h): the options that its function reads, among those that not
      * every planner takes. Any other given option is refused, with a line that names the

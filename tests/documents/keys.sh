@@ -3,7 +3,7 @@
 # command, or in the part about what several have. Every key of a column and every key of PUT() (src/report/table.h) is
 # somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md,
 # every schedule in that of docs/formats-plan.md, every
-# all-reduce in docs/man/hypar-simulate.1.
+# all-reduce in docs/man/hypar-simulate.1, every collective algorithm in the table of docs/simulator.md.
 fail=0
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 page=docs/formats-results.md
@@ -79,6 +79,14 @@ for algorithm in $all_reduces; do
     grep -q "^\.Ql $algorithm\( ,\| or\)*\$" docs/man/hypar-simulate.1 ||
         echo "docs/man/hypar-simulate.1: no '$algorithm' under --all-reduce" >>"$dir/missing"
 done
+sed -n '/^| | algorithms |$/,/^$/p' docs/simulator.md | tr '[:upper:]' '[:lower:]' >"$dir/table"
+sed -nE 's/^ *\{ COMM_([A-Z_]+), *"([^"]*)".*/\1|\2/p' src/cost/collective_algorithms.c >"$dir/collectives"
+[ "$(wc -l <"$dir/collectives")" -gt 20 ] || { echo "too few rows in src/cost/collective_algorithms.c" && fail=1; }
+while IFS='|' read -r kind algorithm; do
+    kind=$(echo "$kind" | tr '[:upper:]_' '[:lower:]-')
+    grep -E "^\| [^|]*\b$kind\b" "$dir/table" | grep -qE "[|,;:] $algorithm\b" ||
+        echo "docs/simulator.md: no '$algorithm' in the row of '$kind' of the table of algorithms" >>"$dir/missing"
+done <"$dir/collectives"
 schedules=$(hypar plan lenet5 --on full:2 --planner 3d --schedule frob 2>&1 | sed 's/.* is not //; s/ or /, /; s/,//g')
 [ -n "$schedules" ] || fail=1
 for schedule in $schedules; do

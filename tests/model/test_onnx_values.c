@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "model/weights.h"
-#include "run/reference.h"
 #include "tests/model/onnx_values.h"
+#include "tests/unsplit_run.h"
 
 enum { N_VALUES = sizeof onnx_values / sizeof onnx_values[0] };
 
@@ -77,14 +77,14 @@ static void check(const struct onnx_value *v, double have)
                  v->checksum);
 }
 
-static void check_gradient(const struct hypar_graph *g, const struct reference_run *run,
+static void check_gradient(const struct hypar_graph *g, const struct unsplit_run *run,
                            const struct onnx_value *v)
 {
     for (int t = 0; t < g->n_tensors; t++) {
         if (g->tensors[t].kind != TENSOR_PARAM || strcmp(g->tensors[t].name, v->tensor) != 0)
             continue;
         const struct view *view =
-            hp_reference_view(run, (struct place){ .tensor = t, .grad = true }, 0);
+            unsplit_run_view(run, (struct place){ .tensor = t, .grad = true }, 0);
         int64_t n = hp_shape_elements(&g->tensors[t].shape);
         double sum = 0;
         assert_int_equal(n, v->elements);
@@ -109,18 +109,17 @@ static int check_network(const struct network *network)
         hp_weights_open(&weights, path, &options, &err))
         fail_msg("%s", err.text);
     struct run_data data = read_data(&arena, g, weights);
-    struct reference_run *run =
-        hp_reference_new(g, &data,
-                         &(struct reference_settings){ .micro_batches = 1,
-                                                       .optimizer = hp_optimizer(HYPAR_SGD) });
-    hp_reference_step(run);
+    struct unsplit_run *run = unsplit_run_new(
+        g, &data,
+        &(struct unsplit_settings){ .micro_batches = 1, .optimizer = hp_optimizer(HYPAR_SGD) });
+    unsplit_run_step(run);
     int n = 0, params = 0;
     for (int i = 0; i < N_VALUES; i++) {
         const struct onnx_value *v = &onnx_values[i];
         if (strcmp(v->network, network->name) != 0)
             continue;
         if (strcmp(v->tensor, "loss") == 0)
-            check(v, hp_reference_loss(run, 0));
+            check(v, unsplit_run_loss(run, 0));
         else
             check_gradient(g, run, v);
         n++;
@@ -128,7 +127,7 @@ static int check_network(const struct network *network)
     for (int t = 0; t < g->n_tensors; t++)
         params += g->tensors[t].kind == TENSOR_PARAM;
     assert_int_equal(n, params + 1); /* each is compared */
-    hp_reference_free(run);
+    unsplit_run_free(run);
     hp_arena_free(&arena);
     hp_weights_close(weights);
     hypar_graph_free(g);

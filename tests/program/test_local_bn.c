@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/all_ranks.h"
+#include "tests/random_data.h"
 #include "tests/random_graph.h"
 
 enum { GRAPHS = 60, MAX_REPLICAS = 6 };
@@ -48,16 +49,16 @@ static void check(const struct hypar_graph *graph, const struct hypar_machine *m
     struct arena arena = { 0 };
     struct hypar_error err;
     struct hypar_program *program;
-    struct run_data data = hp_random_data(&arena, graph, REAL_F64, seed);
+    struct run_data data = random_data(&arena, graph, REAL_F64, seed);
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct hypar_plan_settings){ 0 });
     split_samples(plan, replicas);
     if (hypar_lower(&program, plan, &(struct hypar_lower_options){ .local_bn = true }, &err))
         fail_msg("%s", err.text);
     struct optimizer sgd = hp_optimizer(HYPAR_SGD);
-    struct reference_run *reference =
-        hp_reference_new(graph, &data,
-                         &(struct reference_settings){
-                             .micro_batches = replicas, .optimizer = sgd, .seed = seed });
+    struct unsplit_run *reference =
+        unsplit_run_new(graph, &data,
+                        &(struct unsplit_settings){
+                            .micro_batches = replicas, .optimizer = sgd, .seed = seed });
     struct all_ranks *ranks;
     struct all_ranks_settings settings = { .data = &data,
                                            .optimizer = sgd,
@@ -67,7 +68,7 @@ static void check(const struct hypar_graph *graph, const struct hypar_machine *m
     if (all_ranks_new(&ranks, program, &settings, &err) || all_ranks_step(ranks, &err))
         fail_msg("%s", err.text);
     all_ranks_free(ranks);
-    hp_reference_free(reference);
+    unsplit_run_free(reference);
     hypar_program_free(program);
     hypar_plan_free(plan);
     hp_arena_free(&arena);

@@ -26,6 +26,7 @@
 #include "tests/check_program.h"
 #include "tests/coverage.h"
 #include "tests/length.h"
+#include "tests/random_data.h"
 #include "tests/random_plan.h"
 
 enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 7 };
@@ -385,10 +386,10 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     draw_recompute(pair);
     pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
     draw_shards(pair);
-    pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
+    pair->data = random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
-        pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
-                                        pair->seed + (uint64_t)(i + 1) * 1000003);
+        pair->batch[i] = random_data(&pair->arena, pair->graph, REAL_F64,
+                                     pair->seed + (uint64_t)(i + 1) * 1000003);
     share_constants(pair);
     pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
     return lower(proof, pair);
@@ -404,7 +405,7 @@ static void release(struct pair *pair)
 
 /* Comparing ------------------------------------------------------------------------ */
 
-static struct reference_run *new_reference(struct pair *pair, double noise)
+static struct unsplit_run *new_reference(struct pair *pair, double noise)
 {
     const struct iteration *r = pair->program->iteration;
     pair->delayed =
@@ -414,7 +415,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
                                   .vertical_sync = pair->plan->schedule.vertical_sync,
                                   .batch = pair->batch,
                                   .n_batches = BATCHES };
-    struct reference_settings settings = {
+    struct unsplit_settings settings = {
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
         .forward = r->forward,
@@ -423,14 +424,14 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
         .seed = pair->seed,
         .noise = noise,
     };
-    return hp_reference_new(pair->graph, &pair->data, &settings);
+    return unsplit_run_new(pair->graph, &pair->data, &settings);
 }
 
 /* Both runs step by step. `*differs`: everything ran, but the numbers are not the same. */
 static enum hypar_status execute(struct proof *proof, struct pair *pair, enum task_order order,
                                  bool *differs)
 {
-    struct reference_run *reference = new_reference(pair, 0);
+    struct unsplit_run *reference = new_reference(pair, 0);
     struct all_ranks_settings settings = { .data = &pair->data,
                                            .batch = pair->batch,
                                            .n_batches = BATCHES,
@@ -447,22 +448,22 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
     pair->running += ranks ? all_ranks_running(ranks) : 0;
     all_ranks_free(ranks);
     if (status == HYPAR_OK && !pair->program->iteration->delayed)
-        note_clip(proof, pair, hp_reference_scale(reference));
-    hp_reference_free(reference);
+        note_clip(proof, pair, unsplit_run_scale(reference));
+    unsplit_run_free(reference);
     return status;
 }
 
 /* Proving -------------------------------------------------------------------------- */
 
-static bool differ(const struct pair *pair, const struct reference_run *a,
-                   const struct reference_run *b)
+static bool differ(const struct pair *pair, const struct unsplit_run *a,
+                   const struct unsplit_run *b)
 {
     for (int m = 0; m < pair->program->iteration->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
             for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
                 struct place place = { .tensor = t, .grad = grad };
-                const struct view *x = hp_reference_view(a, place, m);
-                const struct view *y = hp_reference_view(b, place, m);
+                const struct view *x = unsplit_run_view(a, place, m);
+                const struct view *y = unsplit_run_view(b, place, m);
                 int64_t n = hp_box_elements(&x->box);
                 if (first_difference(x->data, y->data, n, scale_of(x->data, n)) >= 0)
                     return true;
@@ -476,15 +477,15 @@ static bool differ(const struct pair *pair, const struct reference_run *a,
  */
 static bool unstable(struct pair *pair)
 {
-    struct reference_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
+    struct unsplit_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
     bool moved = false;
     for (int s = 0; s < pair->steps; s++) {
-        hp_reference_step(a);
-        hp_reference_step(b);
+        unsplit_run_step(a);
+        unsplit_run_step(b);
         moved |= differ(pair, a, b);
     }
-    hp_reference_free(a);
-    hp_reference_free(b);
+    unsplit_run_free(a);
+    unsplit_run_free(b);
     return moved;
 }
 

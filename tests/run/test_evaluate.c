@@ -15,8 +15,9 @@
 
 #include "run/data/source.h"
 #include "run/init.h"
-#include "run/reference.h"
 #include "run/running.h"
+#include "tests/random_data.h"
+#include "tests/unsplit_run.h"
 
 enum { BATCH = 10, TESTED = 297, CLASSES = 10 };
 
@@ -78,19 +79,19 @@ static void train(const struct hypar_graph *graph, const struct data_source *sou
     }
     for (int step = 0; step < steps; step++) {
         fill_inputs(graph, source, DATA_TRAIN, step, data);
-        struct reference_run *run =
-            hp_reference_new(graph, data,
-                             &(struct reference_settings){
-                                 .micro_batches = 1, .optimizer = hp_optimizer(HYPAR_SGD) });
-        hp_reference_step(run);
+        struct unsplit_run *run =
+            unsplit_run_new(graph, data,
+                            &(struct unsplit_settings){ .micro_batches = 1,
+                                                        .optimizer = hp_optimizer(HYPAR_SGD) });
+        unsplit_run_step(run);
         for (int t = 0; t < graph->n_tensors; t++)
             if (graph->tensors[t].kind == TENSOR_PARAM)
                 copy_all(
                     &data->tensor[t],
-                    hp_reference_view(run, (struct place){ .tensor = t, .grad = false }, 0));
+                    unsplit_run_view(run, (struct place){ .tensor = t, .grad = false }, 0));
             else if (hp_is_running(graph, t))
-                copy_all(&data->tensor[t], hp_reference_running(run, t));
-        hp_reference_free(run);
+                copy_all(&data->tensor[t], unsplit_run_running(run, t));
+        unsplit_run_free(run);
     }
 }
 
@@ -122,7 +123,7 @@ static struct hypar_train_test expect(const struct hypar_graph *graph, const str
     struct data_source *source;
     struct data_options options = { .train = from->train, .test = from->test };
     struct hypar_train_test out = { .samples = TESTED };
-    struct run_data data = hp_random_data(&arena, graph, REAL_F64, 1);
+    struct run_data data = random_data(&arena, graph, REAL_F64, 1);
     const struct op *loss = &graph->ops[graph->tensors[graph->loss].producer];
     bool classifies = loss->kind == OP_CROSS_ENTROPY;
     int64_t width = hp_shape_elements(&graph->tensors[loss->tensor[0]].shape) / BATCH;
@@ -131,11 +132,11 @@ static struct hypar_train_test expect(const struct hypar_graph *graph, const str
     train(graph, source, from->steps, &data);
     for (int64_t b = 0; b * BATCH < TESTED; b++) {
         fill_inputs(graph, source, DATA_TEST, b, &data);
-        struct reference_run *run = hp_reference_new(
-            graph, &data, &(struct reference_settings){ .micro_batches = 1, .forward = true });
-        hp_reference_step(run);
+        struct unsplit_run *run = unsplit_run_new(
+            graph, &data, &(struct unsplit_settings){ .micro_batches = 1, .forward = true });
+        unsplit_run_step(run);
         const double *x =
-            hp_reference_view(run, (struct place){ .tensor = loss->tensor[0] }, 0)->data;
+            unsplit_run_view(run, (struct place){ .tensor = loss->tensor[0] }, 0)->data;
         const void *label = data.tensor[loss->tensor[1]].data;
         for (int64_t i = 0; i < BATCH && b * BATCH + i < TESTED; i++) {
             bool right = false;
@@ -145,7 +146,7 @@ static struct hypar_train_test expect(const struct hypar_graph *graph, const str
             out.loss += one / TESTED;
             out.accuracy += right / (double)TESTED;
         }
-        hp_reference_free(run);
+        unsplit_run_free(run);
     }
     out.accuracy = classifies ? out.accuracy : -1;
     hp_data_close(source);

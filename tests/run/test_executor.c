@@ -10,6 +10,7 @@
 
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
+#include "tests/random_data.h"
 
 enum { BATCH = 8, MICRO_BATCHES = 4 };
 
@@ -57,7 +58,7 @@ static void set_up(struct fixture *f, bool by_samples)
     }
     if (hypar_lower(&f->program, f->plan, NULL, &err))
         fail_msg("%s", err.text);
-    f->data = hp_random_data(&f->arena, f->graph, REAL_F64, 1);
+    f->data = random_data(&f->arena, f->graph, REAL_F64, 1);
 }
 
 static void tear_down(struct fixture *f)
@@ -74,9 +75,9 @@ static enum hypar_status step(struct fixture *f, enum task_order order, bool few
                               struct hypar_error *err)
 {
     struct optimizer sgd = hp_optimizer(HYPAR_SGD);
-    struct reference_run *reference = hp_reference_new(
+    struct unsplit_run *reference = unsplit_run_new(
         f->graph, &f->data,
-        &(struct reference_settings){ .micro_batches = MICRO_BATCHES, .optimizer = sgd });
+        &(struct unsplit_settings){ .micro_batches = MICRO_BATCHES, .optimizer = sgd });
     struct all_ranks *ranks;
     struct all_ranks_settings settings = { .data = &f->data,
                                            .order = order,
@@ -87,7 +88,7 @@ static enum hypar_status step(struct fixture *f, enum task_order order, bool few
     if (status == HYPAR_OK)
         status = all_ranks_step(ranks, err);
     all_ranks_free(ranks);
-    hp_reference_free(reference);
+    unsplit_run_free(reference);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include "program/program.h"
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
+#include "tests/random_data.h"
 
 static const struct {
     const char *model;
@@ -95,10 +96,10 @@ static enum hypar_status run(const struct hypar_program *program, const struct r
                              enum task_order order, struct hypar_error *err)
 {
     struct optimizer sgd = hp_optimizer(HYPAR_SGD);
-    struct reference_settings alone = { .micro_batches = program->iteration->n_micro,
-                                        .optimizer = sgd,
-                                        .seed = 3 };
-    struct reference_run *reference = hp_reference_new(program->plan->graph, data, &alone);
+    struct unsplit_settings alone = { .micro_batches = program->iteration->n_micro,
+                                      .optimizer = sgd,
+                                      .seed = 3 };
+    struct unsplit_run *reference = unsplit_run_new(program->plan->graph, data, &alone);
     struct all_ranks_settings settings = {
         .data = data, .order = order, .optimizer = sgd, .seed = 3, .reference = reference
     };
@@ -107,7 +108,7 @@ static enum hypar_status run(const struct hypar_program *program, const struct r
     if (status == HYPAR_OK)
         status = all_ranks_step(ranks, err);
     all_ranks_free(ranks);
-    hp_reference_free(reference);
+    unsplit_run_free(reference);
     return status;
 }
 
@@ -115,7 +116,7 @@ static enum hypar_status prove(const struct hypar_plan *plan, struct arena *aren
                                struct hypar_error *err)
 {
     struct hypar_program *program;
-    struct run_data data = hp_random_data(arena, plan->graph, REAL_F64, 5);
+    struct run_data data = random_data(arena, plan->graph, REAL_F64, 5);
     TRY(hypar_lower(&program, plan, NULL, err));
     enum hypar_status status = check_program(program, err);
     if (status == HYPAR_OK)

@@ -17,7 +17,8 @@
 #include "run/checkpoint/checkpoint.h"
 #include "run/data/source.h"
 #include "run/init.h"
-#include "run/reference.h"
+#include "tests/random_data.h"
+#include "tests/unsplit_run.h"
 
 static struct hypar_graph *model(const char *word, int64_t batch)
 {
@@ -34,7 +35,7 @@ static struct run_data first_data(struct arena *arena, const struct hypar_graph 
                                   enum real real, enum data_set set)
 {
     struct data_source *source;
-    struct run_data data = hp_random_data(arena, graph, real, 1); /* all of it is replaced */
+    struct run_data data = random_data(arena, graph, real, 1); /* all of it is replaced */
     struct data_options options = { .seed = 3, .test = "synthetic" };
     assert_int_equal(hp_data_open(&source, graph, &options, NULL), HYPAR_OK);
     for (int t = 0; t < graph->n_tensors; t++) {
@@ -51,31 +52,30 @@ static struct run_data first_data(struct arena *arena, const struct hypar_graph 
     return data;
 }
 
-static struct reference_run *start(const struct hypar_graph *graph, const struct run_data *data,
-                                   struct optimizer optimizer)
+static struct unsplit_run *start(const struct hypar_graph *graph, const struct run_data *data,
+                                 struct optimizer optimizer)
 {
-    return hp_reference_new(
-        graph, data,
-        &(struct reference_settings){ .micro_batches = 1, .optimizer = optimizer });
+    return unsplit_run_new(
+        graph, data, &(struct unsplit_settings){ .micro_batches = 1, .optimizer = optimizer });
 }
 
-static double loss_after(struct reference_run *run, int steps)
+static double loss_after(struct unsplit_run *run, int steps)
 {
     for (int i = 0; i < steps; i++)
-        hp_reference_step(run);
-    return hp_reference_loss(run, 0);
+        unsplit_run_step(run);
+    return unsplit_run_loss(run, 0);
 }
 
 /* The parameters that a run has come to. */
-static void copy_parameters(const struct hypar_graph *graph, const struct reference_run *run,
+static void copy_parameters(const struct hypar_graph *graph, const struct unsplit_run *run,
                             const struct run_data *to)
 {
     for (int t = 0; t < graph->n_tensors; t++)
         if (graph->tensors[t].kind == TENSOR_PARAM)
-            memcpy(
-                to->tensor[t].data,
-                hp_reference_view(run, (struct place){ .tensor = t, .grad = false }, 0)->data,
-                (size_t)hp_shape_elements(&graph->tensors[t].shape) * hp_real_bytes(to->real));
+            memcpy(to->tensor[t].data,
+                   unsplit_run_view(run, (struct place){ .tensor = t, .grad = false }, 0)->data,
+                   (size_t)hp_shape_elements(&graph->tensors[t].shape) *
+                       hp_real_bytes(to->real));
 }
 
 static void check_learning(const char *word, int64_t batch, struct optimizer optimizer,
@@ -85,19 +85,19 @@ static void check_learning(const char *word, int64_t batch, struct optimizer opt
     struct hypar_graph *graph = model(word, batch);
     struct run_data train = first_data(&arena, graph, REAL_F32, DATA_TRAIN);
     struct run_data test = first_data(&arena, graph, REAL_F32, DATA_TEST);
-    struct reference_run *run = start(graph, &train, optimizer);
-    struct reference_run *before = start(graph, &test, hp_optimizer(HYPAR_SGD));
+    struct unsplit_run *run = start(graph, &train, optimizer);
+    struct unsplit_run *before = start(graph, &test, hp_optimizer(HYPAR_SGD));
     double first = loss_after(run, 1), last = loss_after(run, steps);
     double unseen = loss_after(before, 1);
     copy_parameters(graph, run, &test);
-    struct reference_run *after = start(graph, &test, hp_optimizer(HYPAR_SGD));
+    struct unsplit_run *after = start(graph, &test, hp_optimizer(HYPAR_SGD));
     double learned = loss_after(after, 1);
     if (!(last < 0.3 * first) || !(learned < 0.5 * unseen))
         fail_msg("%s, %s: loss %g, then %g; of other samples %g, then %g", word,
                  hypar_optimizer_text(optimizer.kind), first, last, unseen, learned);
-    hp_reference_free(run);
-    hp_reference_free(before);
-    hp_reference_free(after);
+    unsplit_run_free(run);
+    unsplit_run_free(before);
+    unsplit_run_free(after);
     hypar_graph_free(graph);
     hp_arena_free(&arena);
 }
@@ -170,13 +170,13 @@ static void resumed(void **state)
         struct arena arena = { 0 };
         struct run_data data = first_data(&arena, graph, (enum real)real, DATA_TRAIN);
         struct run_data again = first_data(&arena, graph, (enum real)real, DATA_TRAIN);
-        struct reference_run *run = start(graph, &data, hp_optimizer(HYPAR_SGD));
+        struct unsplit_run *run = start(graph, &data, hp_optimizer(HYPAR_SGD));
         loss_after(run, 3);
         copy_parameters(graph, run, &data);
         write_parameters(path, graph, &data);
         double expected = loss_after(run, 3);
         read_parameters(path, graph, &again);
-        struct reference_run *second = start(graph, &again, hp_optimizer(HYPAR_SGD));
+        struct unsplit_run *second = start(graph, &again, hp_optimizer(HYPAR_SGD));
         assert_true(loss_after(second, 3) == expected);
         copy_parameters(graph, run, &data);
         copy_parameters(graph, second, &again);
@@ -185,8 +185,8 @@ static void resumed(void **state)
                 assert_memory_equal(data.tensor[t].data, again.tensor[t].data,
                                     (size_t)hp_shape_elements(&graph->tensors[t].shape) *
                                         hp_real_bytes((enum real)real));
-        hp_reference_free(run);
-        hp_reference_free(second);
+        unsplit_run_free(run);
+        unsplit_run_free(second);
         hp_arena_free(&arena);
     }
     unlink(path);

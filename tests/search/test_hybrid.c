@@ -14,7 +14,7 @@
 #include "cost/calibration.h"
 #include "cost/work.h"
 #include "program/lowering.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/hybrid/candidates.h"
 #include "tests/length.h"
 #include "tests/random_graph.h"

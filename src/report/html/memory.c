@@ -6,6 +6,7 @@
 #include "report/put.h"
 #include "report/simulate/bars.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { MOST_POINTS = 800 };
@@ -87,6 +88,9 @@ static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *
 static const char *const colours[] = { "forward",   "backward", "update",    "gradient",
                                        "comm",      "sample",   "attribute", "parameter",
                                        "reduction", "stage",    "copy",      "other" };
+#define ONE_TERM(...) +1
+static_assert(sizeof colours / sizeof *colours == 0 HYPAR_MEMORY_TERMS(ONE_TERM),
+              "each term of memory has a colour");
 
 static void put_items(struct json_writer *w, const struct hypar_memory *m)
 {
@@ -94,8 +98,7 @@ static void put_items(struct json_writer *w, const struct hypar_memory *m)
     for (const struct memory_term *t = hp_memory_terms; t->words; t++)
         if (hp_memory_term(m, t) > 0)
             PUT_OBJECT(w, NULL, true, TEXT("name", t->words),
-                       TEXT("colour", colours[(size_t)(t - hp_memory_terms) %
-                                              (sizeof colours / sizeof *colours)]),
+                       TEXT("colour", colours[t - hp_memory_terms]),
                        NUMBER("bytes", hp_memory_term(m, t)));
     hp_json_end_array(w);
 }

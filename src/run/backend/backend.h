@@ -8,8 +8,8 @@
  * write: messages, and numbers that go in or come out, pass through them. The process touches a
  * staging area only after finish().
  *
- * A new back end is one file with these functions and a line in train.c that chooses it.
- * tests/far_backend.c is the smallest one; tests/program/test_proof.c runs programs on it. */
+ * CONTRIBUTING.md lists what a new back end touches. tests/far_backend.c is the smallest one;
+ * tests/program/test_proof.c runs programs on it. */
 #ifndef RUN_BACKEND_BACKEND_H
 #define RUN_BACKEND_BACKEND_H
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "run/reference.h"
+#include "run/draw_key.h"
 #include "run/running.h"
 
 /* Lasting buffers hold the whole; a model input without samples may be read along the

@@ -70,13 +70,6 @@ void hp_update_at(const struct optimizer *optimizer, const struct update_step *a
     }
 }
 
-void hp_update(const struct optimizer *optimizer, int step, int64_t n, enum real real, void *w,
-               const void *gradient, const struct optimizer_state *state)
-{
-    hp_update_at(optimizer, &(struct update_step){ step, optimizer->learning_rate, 1 }, n, real,
-                 w, gradient, state);
-}
-
 double hp_sum_of_squares(int64_t n, enum real real, const void *gradient)
 {
     return loops_of(real)->sum_of_squares(n, gradient);

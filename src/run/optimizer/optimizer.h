@@ -42,11 +42,6 @@ void hp_update_at(const struct optimizer *optimizer, const struct update_step *a
                   enum real real, void *w, const void *gradient,
                   const struct optimizer_state *state);
 
-/* The same at the optimizer's own rate, with an unscaled gradient; `step` is 1 at the first
- * step. */
-void hp_update(const struct optimizer *optimizer, int step, int64_t n, enum real real, void *w,
-               const void *gradient, const struct optimizer_state *state);
-
 /* Clipping by the global norm: the sum of squares of a piece of a gradient; and the factor that
  * limits the norm to `max_norm` (0: no limit), from the sum over all gradients with each
  * element counted once. */
@@ -74,8 +69,7 @@ struct rate_schedule {
 /* The rate of a step (1 is the first), a function of the step alone. */
 double hp_learning_rate(const struct rate_schedule *schedule, double rate, int64_t step);
 
-/* "constant", "cosine", "step"; and back, RATE_KIND_COUNT if there is none of that name. */
-const char *hp_rate_name(enum rate_kind kind);
+/* The schedule called "constant", "cosine" or "step"; RATE_KIND_COUNT for another name. */
 enum rate_kind hp_rate_find(const char *name);
 
 #endif /* RUN_OPTIMIZER_OPTIMIZER_H */

@@ -11,11 +11,6 @@ static const char *const names[RATE_KIND_COUNT] = {
     [RATE_STEP] = "step",
 };
 
-const char *hp_rate_name(enum rate_kind kind)
-{
-    return names[kind];
-}
-
 enum rate_kind hp_rate_find(const char *name)
 {
     int kind = 0;

@@ -4,7 +4,7 @@
 
 #include "search/choices/choices.h"
 #include "search/choices/solve.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/limits.h"
 #include "search/pipeline/work.h"
 

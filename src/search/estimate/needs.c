@@ -3,7 +3,7 @@
 
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 /* Operators ---------------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@
 #define SEARCH_EVALUATE_EVALUATE_H
 
 #include "base/table.h"
-#include "search/evaluate/fit.h"
 #include "search/evaluate/reduced.h"
+#include "search/evaluate/room.h"
 #include "search/evaluate/simpler.h"
 
 /* A candidate before it is built. */

@@ -7,7 +7,7 @@
 #ifndef SEARCH_EVALUATE_JUDGE_H
 #define SEARCH_EVALUATE_JUDGE_H
 
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/evaluate/size.h"
 #include "sim/delta/delta.h"
 
@@ -32,7 +32,7 @@ void hp_predict_part(struct hypar_found *found);
 struct verdict {
     enum { BY_NOTHING, BY_SIMULATION, BY_PART, BY_CLOSED_FORM } by;
     double step_s;
-    struct fullest memory; /* what the fullest device needs and has (fit.h) */
+    struct fullest memory; /* what the fullest device needs and has (room.h) */
 };
 
 /* About a plan that is simulated as a whole already. */

@@ -6,7 +6,7 @@
 #include "base/stop.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/limits.h"
 #include "sim/sim.h"
 #include "sim/subset.h"

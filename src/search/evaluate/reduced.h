@@ -13,7 +13,7 @@ struct reduced_step {
     double step_s;
     double error_s; /* the step may be off by about this; 0: only copies were left out */
     struct step_totals totals;   /* of all devices and micro-batches, exact */
-    struct fullest memory;       /* the exact need of the fullest device (fit.h) ... */
+    struct fullest memory;       /* the exact need of the fullest device (room.h) ... */
     struct hypar_memory fullest; /* ... and all that the device holds */
     int64_t instances;           /* of tasks that were simulated ... */
     int64_t all_instances;       /* ... and of all tasks of the plan */

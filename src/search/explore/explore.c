@@ -7,7 +7,7 @@
 
 #include "base/stop.h"
 #include "machine/machine.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 /* Planners ---------------------------------------------------------------------------- */
 

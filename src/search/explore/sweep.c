@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/stop.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/explore/explore.h"
 
 enum { MOST_THREADS = 8 }; /* default limit: a search for a thousand devices takes a gigabyte */

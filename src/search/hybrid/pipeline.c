@@ -10,7 +10,7 @@
 
 #include "cost/work.h"
 #include "plan/schedules.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 static struct pipeline_size size_of(const struct pipeline_shape *s)
 {

@@ -7,7 +7,7 @@
 
 #include "cost/collective.h"
 #include "search/estimate/needs.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "sim/task_costs.h"
 
 /* A stage under a splitting. */

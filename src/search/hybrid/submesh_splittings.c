@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/threed/threed.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 /* The time of all units, without sums of gradients. */
 static double all_seconds(const struct hybrid *h, const struct splitting *s)

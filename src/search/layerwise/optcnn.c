@@ -7,7 +7,7 @@
 
 #include "cost/papers/array.h"
 #include "machine/machine.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/predict.h"
 
 /* Limit of the planning time, roughly: beyond it, configurations are left out. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cost/work.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/levels/levels.h"
 #include "search/predict.h"
 #include "search/runnable.h"

@@ -8,8 +8,8 @@
 #ifndef SEARCH_MCMC_CHAIN_H
 #define SEARCH_MCMC_CHAIN_H
 
-#include "search/evaluate/fit.h"
 #include "search/evaluate/judge.h"
+#include "search/evaluate/room.h"
 #include "search/mcmc/propose.h"
 
 struct chain {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "program/pipedream.h"
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 #include "search/pipeline/work.h"
 
 /* Lists the stages of a solution: those of the lowest level, in order. */

@@ -1,5 +1,5 @@
 /* Does it fit: room, bounds of the need, and the exact need. */
-#include "search/evaluate/fit.h"
+#include "search/evaluate/room.h"
 
 #include <math.h>
 

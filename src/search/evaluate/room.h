@@ -1,4 +1,4 @@
-/* search/evaluate/fit.h - does it fit into the memory of the devices? Internal.
+/* search/evaluate/room.h - does it fit into the memory of the devices? Internal.
  *
  * There are three answers. Each is more exact, and takes longer, than the one before; a planner
  * asks for the one that it has time for while it chooses:
@@ -13,8 +13,8 @@
  *
  * What a whole plan keeps from step to step, before it is lowered, is plan/state.c's.
  * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
-#ifndef SEARCH_EVALUATE_FIT_H
-#define SEARCH_EVALUATE_FIT_H
+#ifndef SEARCH_EVALUATE_ROOM_H
+#define SEARCH_EVALUATE_ROOM_H
 
 #include "search/planner.h"
 
@@ -79,4 +79,4 @@ const char *hp_problem_room_words(const struct problem *problem);
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
                                  const char *planner, struct hypar_error *err);
 
-#endif /* SEARCH_EVALUATE_FIT_H */
+#endif /* SEARCH_EVALUATE_ROOM_H */

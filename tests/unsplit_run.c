@@ -1,16 +1,16 @@
-/* Training steps of the unsplit graph, operator by operator: the definition of what every plan
- * must compute. */
-#include "run/reference.h"
+/* Training steps of the unsplit graph, operator by operator. */
+#include "tests/unsplit_run.h"
 
 #include <string.h>
 
 #include "base/random.h"
+#include "run/draw_key.h"
 #include "run/running.h"
 
-struct reference_run {
+struct unsplit_run {
     struct arena arena;
     const struct hypar_graph *graph;
-    struct reference_settings settings;
+    struct unsplit_settings settings;
     const struct kernels *kernels;
     enum real real;
     int step;
@@ -23,41 +23,33 @@ struct reference_run {
     struct view *running;          /* by tensor: statistics that training keeps */
 };
 
-uint64_t hp_draw_key(uint64_t seed, int step, int op)
-{
-    struct random random = { seed };
-    random.state ^= hp_random_u64(&random) + (uint64_t)step;
-    random.state ^= hp_random_u64(&random) + (uint64_t)op;
-    return hp_random_u64(&random);
-}
-
-static bool given(const struct reference_run *run, int t)
+static bool given(const struct unsplit_run *run, int t)
 {
     enum tensor_kind kind = run->graph->tensors[t].kind;
     return kind == TENSOR_PARAM || kind == TENSOR_INPUT ||
            (run->settings.forward && hp_is_running(run->graph, t));
 }
 
-static const struct delayed_updates *delayed(const struct reference_run *run)
+static const struct delayed_updates *delayed(const struct unsplit_run *run)
 {
     return run->settings.delayed;
 }
 
 /* The only row of a tensor; -1: it has several. */
-static int only_row(const struct reference_run *run, int t)
+static int only_row(const struct unsplit_run *run, int t)
 {
     bool stays = run->settings.forward && run->graph->tensors[t].kind != TENSOR_INPUT;
     return given(run, t) && (!delayed(run) || stays) ? 0 : -1;
 }
 
-static int slot(const struct reference_run *run, int t, int row)
+static int slot(const struct unsplit_run *run, int t, int row)
 {
     int only = only_row(run, t);
     return (only >= 0 ? only : row) * run->graph->n_tensors + t;
 }
 
 /* The version of the parameters of op's stage that a half of a minibatch uses. */
-static int version_row(const struct reference_run *run, int op, int micro, bool backward)
+static int version_row(const struct unsplit_run *run, int op, int micro, bool backward)
 {
     const struct delayed_updates *d = delayed(run);
     int stage = d->stage_of_op[op];
@@ -67,7 +59,7 @@ static int version_row(const struct reference_run *run, int op, int micro, bool 
 }
 
 /* The slot of an operand of op, in a half of a micro-batch. */
-static int operand_slot(const struct reference_run *run, int op, int t, bool grad, int micro,
+static int operand_slot(const struct unsplit_run *run, int op, int t, bool grad, int micro,
                         bool backward)
 {
     const struct delayed_updates *d = delayed(run);
@@ -79,19 +71,19 @@ static int operand_slot(const struct reference_run *run, int op, int t, bool gra
                      : version_row(run, op, micro, backward));
 }
 
-const struct view *hp_reference_view(const struct reference_run *run, struct place place,
-                                     int micro)
+const struct view *unsplit_run_view(const struct unsplit_run *run, struct place place,
+                                    int micro)
 {
     bool newest = run->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
     return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, newest ? 0 : micro)];
 }
 
-const struct view *hp_reference_running(const struct reference_run *run, int tensor)
+const struct view *unsplit_run_running(const struct unsplit_run *run, int tensor)
 {
     return &run->running[tensor];
 }
 
-double hp_reference_loss(const struct reference_run *run, int period)
+double unsplit_run_loss(const struct unsplit_run *run, int period)
 {
     const struct delayed_updates *d = delayed(run);
     int n = run->settings.micro_batches;
@@ -104,7 +96,7 @@ double hp_reference_loss(const struct reference_run *run, int period)
 }
 
 /* Copy the given parameters and inputs. */
-static void fill_given(struct reference_run *run, const struct run_data *data)
+static void fill_given(struct unsplit_run *run, const struct run_data *data)
 {
     const struct delayed_updates *d = delayed(run);
     for (int t = 0; t < run->graph->n_tensors; t++) {
@@ -120,19 +112,19 @@ static void fill_given(struct reference_run *run, const struct run_data *data)
     }
 }
 
-static struct view new_view(struct reference_run *run, int t)
+static struct view new_view(struct unsplit_run *run, int t)
 {
     const struct hypar_shape *shape = &run->graph->tensors[t].shape;
     struct box box = hp_shape_box(shape);
     return hp_dense_view(NEW(&run->arena, double, hp_shape_elements(shape)), &box);
 }
 
-struct reference_run *hp_reference_new(const struct hypar_graph *graph,
-                                       const struct run_data *data,
-                                       const struct reference_settings *settings)
+struct unsplit_run *unsplit_run_new(const struct hypar_graph *graph,
+                                    const struct run_data *data,
+                                    const struct unsplit_settings *settings)
 {
     struct arena arena = { 0 };
-    struct reference_run *run = NEW(&arena, struct reference_run, 1);
+    struct unsplit_run *run = NEW(&arena, struct unsplit_run, 1);
     run->arena = arena;
     run->graph = graph;
     run->settings = *settings;
@@ -163,7 +155,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     return run;
 }
 
-void hp_reference_free(struct reference_run *run)
+void unsplit_run_free(struct unsplit_run *run)
 {
     if (!run)
         return;
@@ -172,7 +164,7 @@ void hp_reference_free(struct reference_run *run)
 }
 
 /* Kernels add to their outputs: these start at the neutral element. */
-static void clear(struct reference_run *run)
+static void clear(struct unsplit_run *run)
 {
     const struct hypar_graph *g = run->graph;
     for (int op = 0; op < g->n_ops; op++)
@@ -187,7 +179,7 @@ static void clear(struct reference_run *run)
 }
 
 /* Set the views of a pass; false: it writes nothing that is needed. */
-static bool bind_views(const struct reference_run *run, int op, int micro,
+static bool bind_views(const struct unsplit_run *run, int op, int micro,
                        struct kernel_call *call)
 {
     const struct op *o = &run->graph->ops[op];
@@ -207,7 +199,7 @@ static bool bind_views(const struct reference_run *run, int op, int micro,
     return needed;
 }
 
-static void run_passes(const struct reference_run *run, int op, int micro, bool backward)
+static void run_passes(const struct unsplit_run *run, int op, int micro, bool backward)
 {
     const struct hypar_graph *g = run->graph;
     struct split whole = { .degree = { 0 } };
@@ -241,7 +233,7 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
 }
 
 /* Exaggerated rounding errors: the output of an operator is changed a little. */
-static void add_noise(const struct reference_run *run, int op, int micro)
+static void add_noise(const struct unsplit_run *run, int op, int micro)
 {
     const struct op *o = &run->graph->ops[op];
     struct random random = { hp_draw_key(run->settings.seed, run->step, op) };
@@ -256,7 +248,7 @@ static void add_noise(const struct reference_run *run, int op, int micro)
     }
 }
 
-static void run_micro(const struct reference_run *run, int micro)
+static void run_micro(const struct unsplit_run *run, int micro)
 {
     const struct hypar_graph *g = run->graph;
     for (int op = 0; op < g->n_ops; op++) {
@@ -273,7 +265,7 @@ static void run_micro(const struct reference_run *run, int micro)
 
 /* Compute the next value of a parameter from its gradient; `number` counts updates from 1. An
  * untrained parameter does not change: weight decay does not apply to it. */
-static void update(struct reference_run *run, int t, int number, double scale,
+static void update(struct unsplit_run *run, int t, int number, double scale,
                    const struct view *old, const struct view *new, const struct view *gradient)
 {
     const struct optimizer *optimizer = &run->settings.optimizer;
@@ -286,7 +278,7 @@ static void update(struct reference_run *run, int t, int number, double scale,
                  &run->state[t]);
 }
 
-double hp_reference_scale(const struct reference_run *run)
+double unsplit_run_scale(const struct unsplit_run *run)
 {
     const struct hypar_graph *g = run->graph;
     double sum = 0;
@@ -298,7 +290,7 @@ double hp_reference_scale(const struct reference_run *run)
 }
 
 /* Update the parameters of the stages for which minibatch `micro` ends a period. */
-static void end_periods(struct reference_run *run, int micro)
+static void end_periods(struct unsplit_run *run, int micro)
 {
     const struct delayed_updates *d = delayed(run);
     const struct hypar_graph *g = run->graph;
@@ -320,7 +312,7 @@ static void end_periods(struct reference_run *run, int micro)
     }
 }
 
-void hp_reference_step(struct reference_run *run)
+void unsplit_run_step(struct unsplit_run *run)
 {
     run->step++;
     clear(run);
@@ -331,7 +323,7 @@ void hp_reference_step(struct reference_run *run)
     }
     if (run->settings.forward)
         return;
-    double scale = delayed(run) ? 1 : hp_reference_scale(run);
+    double scale = delayed(run) ? 1 : unsplit_run_scale(run);
     for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)
             update(run, t, run->step, scale, &run->value[t], &run->value[t], &run->grad[t]);
