@@ -112,6 +112,23 @@ static void put_names(const struct torch_script *s, const char *name, const char
     fprintf(to, "]  # %s\n", about);
 }
 
+static int count_replicas(const struct torch_script *s)
+{
+    int replicas = 1;
+    for (int d = 0; d < s->mesh.n_dims; d++)
+        replicas *= s->data >> d & 1 ? s->mesh.size[d] : 1;
+    return replicas;
+}
+
+/* The script averages the losses of micro-batches and replicas, also where the model's loss is
+ * a sum over samples: the factor, as text, by which their mean is that sum. */
+static const char *sum_factor(const struct torch_script *s)
+{
+    int64_t parts = s->plan->schedule.micro_batches * count_replicas(s);
+    return s->graph->summed_loss && parts > 1 ? hp_arena_printf(s->arena, " * %" PRId64, parts)
+                                              : "";
+}
+
 static void put_mesh(const struct torch_script *s, FILE *to)
 {
     const char *comma = "";
@@ -137,9 +154,7 @@ static void put_mesh(const struct torch_script *s, FILE *to)
 /* The tensors of a replica's batch, as text: "float32 [4, 12]". */
 static void put_batch(const struct torch_script *s, FILE *to)
 {
-    int replicas = 1;
-    for (int d = 0; d < s->mesh.n_dims; d++)
-        replicas *= s->data >> d & 1 ? s->mesh.size[d] : 1;
+    int replicas = count_replicas(s);
     fputs("BATCH = {  # the tensors of a replica\n", to);
     for (int i = 0; i < s->graph->n_arguments; i++) {
         const struct torch_argument *argument = &s->graph->arguments[i];
@@ -417,9 +432,10 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
         fputs("            model.set_requires_gradient_sync(i + 1 == MICRO_BATCHES)\n", to);
     if (kept)
         fputs("            model.set_reshard_after_backward(i + 1 == MICRO_BATCHES)\n", to);
-    fputs("            loss = loss_of(model(*a, **k), t) / MICRO_BATCHES\n"
-          "            loss.backward()\n",
-          to);
+    fprintf(to,
+            "            loss = loss_of(model(*a, **k), t)%s / MICRO_BATCHES\n"
+            "            loss.backward()\n",
+            sum_factor(s));
     fprintf(to, "            total = total + loss.detach()%s\n",
             s->n_tensor ? ".full_tensor()" : "");
     put_gradients(s, t, "model", to);
@@ -436,16 +452,17 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
 static void put_trace(const struct torch_script *s, FILE *to)
 {
     bool is_short = s->plan->precision == HYPAR_BF16;
-    fputs(
-        "    forward, device = model.forward, this_device(mesh)\n"
-        "\n"
-        "    def batch_of(args, kwargs, target):\n"
-        "        return names.bind(*args, **kwargs).arguments | ({} if target is None else "
-        "{\"target_\": target})\n"
-        "\n"
-        "    model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_)\n"
-        "    batch = batch_of(args, kwargs, target)\n",
-        to);
+    fprintf(to,
+            "    forward, device = model.forward, this_device(mesh)\n"
+            "\n"
+            "    def batch_of(args, kwargs, target):\n"
+            "        return names.bind(*args, **kwargs).arguments | ({} if target is None else "
+            "{\"target_\": target})\n"
+            "\n"
+            "    model.forward = lambda target_=None, **batch: loss_of(forward(**batch), "
+            "target_)%s\n"
+            "    batch = batch_of(args, kwargs, target)\n",
+            sum_factor(s));
     if (is_short)
         fprintf(
             to,

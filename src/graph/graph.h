@@ -110,7 +110,8 @@ struct hypar_graph {
     struct table module_at;           /* path -> its first call */
     struct torch_argument *arguments; /* the tensors of a step of that model; may be unknown */
     int n_arguments;
-    bool own_loss; /* the graph ends in a loss that replaces another one */
+    bool own_loss;    /* the graph ends in a loss that replaces another one */
+    bool summed_loss; /* that model's loss is a sum over samples, not a mean */
     /* "module:function" of Python, the loss that the graph ends in; NULL: the loss is the last
      * operator, or the model's own. */
     const char *loss_function;

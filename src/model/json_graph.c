@@ -315,7 +315,7 @@ static enum hypar_status read_head(struct reading *r, const struct json *root)
         JSON_LIST("?params", &r->params, HP_MAX_TENSORS), JSON_LIST("ops", &r->ops, HP_MAX_OPS),
         JSON_LIST("?outputs", &r->outputs, HP_MAX_TENSORS), JSON_KEY("modules"),
         JSON_KEY("arguments"), JSON_KEY("mixing"), JSON_KEY("undivided"),
-        JSON_KEY("loss_function"), JSON_KEY("own_loss")));
+        JSON_KEY("loss_function"), JSON_KEY("own_loss"), JSON_KEY("summed_loss")));
     if (r->values && strchr(r->values, '/'))
         return hp_json_fail(&values, r->err, "expected a file beside this one, not \"%.80s\"",
                             r->values);

@@ -60,6 +60,7 @@ enum hypar_status hp_read_torch(struct hypar_graph *graph, const struct json *ro
                      JSON_LIST("?undivided", &undivided, HP_MAX_OPS),
                      JSON_LIST("?arguments", &arguments, HP_MAX_TENSORS),
                      JSON_BOOL("?own_loss", &graph->own_loss),
+                     JSON_BOOL("?summed_loss", &graph->summed_loss),
                      JSON_NAME("?loss_function", &graph->loss_function), JSON_OTHERS));
     if (graph->loss_function)
         graph->loss_function = hp_arena_strdup(arena, graph->loss_function);
@@ -111,6 +112,8 @@ void hp_write_torch(struct json_writer *w, const struct hypar_graph *graph)
     write_texts(w, "undivided", graph->undivided, graph->n_undivided);
     if (graph->loss_function)
         hp_json_put_string(w, "loss_function", graph->loss_function);
+    if (graph->summed_loss)
+        hp_json_put_bool(w, "summed_loss", true);
     if (graph->own_loss)
         hp_json_put_bool(w, "own_loss", true);
 }

@@ -1547,6 +1547,11 @@ $ for w in '"modules"' '"own_loss": true, "modules"'; do sed "s/\"modules\"/$w/"
 > 0
 > 1
 
+A loss that is a sum over samples (hypar.torch writes "summed_loss"): the means over replicas and micro-batches are sums again.
+$ sed 's/"modules"/"summed_loss": true, "modules"/' tests/cli/packed-torch.json > $TMP/sum.json; for how in '--data 2' '--pipeline 2'; do hypar plan $TMP/sum.json --on full:2 --planner 3d $how --micro-batches 2 --for torch -qo $TMP/sum-plan.json && hypar export $TMP/sum-plan.json --to torch -q | grep ' loss_of(.*)' | grep -v def; done
+>             loss = loss_of(model(*a, **k), t) * 4 / MICRO_BATCHES
+>     model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_) * 2
+
 A device keeps the state that the plan counts, but for biases that are not divided.
 $ p() { printf '{"format": "hypar-plan/1", "model": "mlp:64-256-256-64", "batch": 8, "machine": "full:4", %s}\n' "$1" > $TMP/state.json; hypar export $TMP/state.json --to torch -q 2>&1 | sed "s|$TMP/||" | grep -E '^hypar|^MESH'; }; p '"ops": [{"name": "*", "split": {"n": 4}}, {"name": "fc2", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc3", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc1", "split": {"n": 2, "k": 2}, "shard": "gradients"}]'; p '"layout": {"data": 2, "tensor": 2, "shard": "gradients"}'
 > hypar: state.json: parameter 'fc2.w': 4 devices divide its state, PyTorch's fully_shard() divides it among the 2 that divide the samples of all operators: a device would have 1.18 times the plan's state; expected samples split alike in all operators, or no sharding

@@ -412,6 +412,68 @@ class Forms(unittest.TestCase):
                 planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2", "--planner", "dp", "--for", "torch", "-qo", path + ".plan"], capture_output=True, text=True)
             self.assertEqual((planned.returncode, "mixes samples, and replicas and micro-batches of PyTorch have their own" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
 
+    def test_summed(self):
+        """A loss that is a sum over samples is no mean: scripts of plans add up what parts of the batch have. One of each is neither."""
+        class Compares(Linears):
+            def __init__(self, loss):
+                super().__init__()
+                self.b, self.loss = nn.Linear(4, 3), loss
+
+            def forward(self, x):
+                return self.loss(self.a(x), self.b(x))
+        functional = nn.functional
+        for loss, is_sum, mixed in (
+                (lambda a, b: functional.mse_loss(a, b, reduction="sum"), True, None),
+                (lambda a, b: 0.5 * functional.kl_div(a, b, reduction="sum") + (a * b).sum(1).sum(), True, None),
+                (lambda a, b: torch.einsum("ij,ij->", a, b), True, None),
+                (lambda a, b: (a - b).square().sum() + 0.1 * len(a), True, None),  # a batch that is fixed
+                (lambda a, b: (a - b).square().sum(1).mean(), False, None),
+                (lambda a, b: (a - b).abs().sum() / a.shape[0], False, None),
+                (lambda a, b: (a - b).abs().sum() / len(a), False, None),
+                (lambda a, b: ((a - b).square() / a.shape[0]).sum(), False, None),
+                (lambda a, b: functional.kl_div(a, b, reduction="batchmean"), False, None),
+                (lambda a, b: functional.mse_loss(a, b, reduction="sum") + functional.mse_loss(a, b), False, "add"),
+                (lambda a, b: (a - b).norm(), False, "linalg_vector_norm")):
+            made = graph(Compares(loss), torch.randn(4, 4))
+            found = [re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing]
+            self.assertEqual((made.summed_loss, found, any("sum over samples" in note for note in made.notes)), (is_sum, [mixed] if mixed else [], is_sum), made.mixing)
+            self.assertEqual(json.loads(made.json()).get("summed_loss", False), is_sum)
+
+    def test_set_loss(self):
+        """A loss that pairs outputs with targets is opaque: it reads the parameters behind it, and its line is that of the function."""
+        class Boxes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer, self.weight = nn.Linear(6, 12), nn.Parameter(torch.zeros(2))
+
+            def forward(self, x):
+                return self.layer(x).view(-1, 3, 4), self.weight
+
+        def paired_boxes(found, boxes):
+            far = torch.cdist(found[0], boxes, 1.0)
+            nearest = far.detach().argmin(-1, keepdim=True)
+            return far.gather(-1, nearest).mean() * found[1][0].exp() + found[1][1]
+        made = graph(Boxes(), torch.randn(4, 6), loss=paired_boxes, target=torch.rand(4, 3, 4))
+        self.assertEqual(sorted(made.params), ["layer.bias", "layer.weight", "weight"])
+        first = paired_boxes.__code__.co_firstlineno
+        lines = {f"{paired_boxes.__code__.co_filename}:{first + i}" for i in range(1, 4)}
+        self.assertTrue({o["source"] for o in made.opaque} <= lines, made.opaque)
+        self.assertRegex(made.loss, r"paired_boxes \(.*forms.py:\d+\): opaque$")
+
+    def test_causal_mask(self):
+        """PyTorch's transformer compares its mask with a causal one, unless it is told: the refusal says how."""
+        class Words(nn.Module):
+            def __init__(self, **told):
+                super().__init__()
+                self.layers, self.told = nn.Transformer(8, 2, 1, 1, 8, batch_first=True), told
+
+            def forward(self, x, y):
+                return self.layers(x, y, tgt_mask=nn.Transformer.generate_square_subsequent_mask(y.shape[1]), **self.told)
+        given = torch.randn(4, 5, 8), torch.randn(4, 6, 8)
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^layers.decoder \(.*forms.py:\d+\): .* tgt_is_causal=True"):
+            graph(Words(), *given)
+        self.assertEqual([op.kind for op in graph(Words(tgt_is_causal=True), *given).ops].count("attention"), 3)
+
     def test_one_key_head(self):
         """Keys and values of one head that a model repeats for all heads: attention has that one."""
         class Shared(nn.Module):

@@ -57,13 +57,15 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
             return translation.run(*((None, None) if function else (loss, target)))
         result = translated(attempt, model, checked)
         result.undivided = [f"{Where(node)}: {function}" for function, node in dtensor.without_rule(made.whole, Host(made.whole, args, kwargs)).items()]
-        result.mixing = mixed(made)
+        result.mixing, result.summed_loss = mixed(made, function is not None or loss is None)
         result.arguments = made.arguments + (argument_rows("target", target) if target is not None and not function else [])
     if function:
         result.loss_function, result.own_loss = importable, not importable
     if function and not importable:
         result.notes.append("a script of 'hypar export --to torch' cannot import this loss: give a function that a module has by its name, "
                             "or return the loss from the model")
+    if result.summed_loss:
+        result.notes.append("the loss is a sum over samples: scripts of plans add up those of replicas and micro-batches")
     if cached:
         result.notes.append("the model is exported with use_cache = False: a training step reads no cache of keys and values")
     if unknown:
@@ -74,11 +76,13 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     return result
 
 
-def mixed(made):
-    """Where the network mixes samples, as texts."""
+def mixed(made, own):
+    """Where the network mixes samples, as texts, and whether its loss is a sum over samples.
+
+    own: is it the model's own loss?"""
     program, args, kwargs, prime = made.counted or (made.whole, made.args, made.kwargs, None)
-    node = mixing.mixing(program, Host(program, args, kwargs), prime)
-    return [f"{Where(node)}: {node.target}"] if node is not None else []
+    node, is_sum = mixing.mixing(program, Host(program, args, kwargs), own, prime)
+    return [f"{Where(node)}: {node.target}"] if node is not None else [], is_sum
 
 
 def profile(model, args=(), kwargs=None, *, on=None, precision=None, optimizer=None, steps=None, halvings=1, trace=None,

@@ -6,6 +6,7 @@ import operator
 import os
 import re
 import sys
+import types
 import warnings
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 def user_line(frames):
     """The innermost of frames (file, line) that is neither PyTorch's nor ours."""
-    frames = [(file, line) for file, line in frames if not file.startswith(("<", HERE))]
+    frames = [(file, line) for file, line in frames if not file.startswith("<") and not os.path.abspath(file).startswith(HERE)]
     frames = [f for f in frames if not f[0].startswith(OWN)] or frames
     return f"{frames[-1][0]}:{frames[-1][1]}" if frames else "source not known"
 
@@ -47,18 +48,22 @@ def quiet():
 
 def _why(model, why):
     """One line of an exception of torch.export: the module and the user's line that it comes from, what it says, and the remedy."""
-    trace, path, frames = why.__traceback__, "", []
+    trace, path, frames, functions = why.__traceback__, "", [], set()
     names = {id(module): name for name, module in model.named_modules()}
     while trace:
         code = trace.tb_frame.f_code
         frames.append((code.co_filename, trace.tb_lineno))
+        functions.add(code.co_name)
         path = names.get(id(trace.tb_frame.f_locals.get("self")), "") or path
         trace = trace.tb_next
     told = re.findall(r'File "([^"]+)", line (\d+)', str(why))
     line = user_line([(f, n) for f, n in told if not f.startswith(OWN)] or frames)
     first = (str(why).strip().splitlines() or [""])[0].rstrip()
     text = f"{type(why).__name__}: {first}"
-    if "data-dependent" in first or "DataDependent" in type(why).__name__:
+    if "_detect_is_causal_mask" in functions:
+        text = ("the transformer compares its mask with a causal one; tgt_is_causal=True of nn.Transformer, is_causal=True of an encoder, or False of "
+                "another mask, tells what it is")
+    elif "data-dependent" in first or "DataDependent" in type(why).__name__:
         text = "what the model does here depends on numbers that it computes; torch.where, or torch.cond, leaves both ways in the graph"
     elif "on device meta" in first or "device meta," in first:
         text = ("a tensor on meta that is neither a parameter nor a buffer has no values; register_buffer() makes it one, or make it with "
@@ -282,6 +287,9 @@ def ending_in(model, function, target):
         except TypeError as why:
             wanted = "what the model returns" + ("" if target is None else " and of the target, one tensor, tuple or dict")
             raise Cannot(f"the loss {getattr(function, '__name__', function)}: {why}; expected a function of {wanted}") from None
+    if inspect.isfunction(function):  # torch.export keeps the lines of functions of this name
+        named = types.FunctionType(function.__code__.replace(co_name="forward"), function.__globals__, "forward", function.__defaults__, function.__closure__)
+        named.__kwdefaults__, function = function.__kwdefaults__, named
     forward, signature = model.forward, inspect.signature(model.forward)
     name = "target"
     while name in signature.parameters:

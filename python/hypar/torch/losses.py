@@ -95,11 +95,11 @@ def function_of(loss):
     return loss, f"{module}:{name}" if known else None
 
 
-def named_outputs(t, node):
+def named_outputs(program, node):
     """(name, node) of what the model returns: names are keys of a dict or numbers of a tuple."""
-    leaves = torch.utils._pytree.tree_leaves(node.args[0])
-    leaves = leaves[len(leaves) - t.program.call_spec.out_spec.num_leaves:]
-    order = torch.utils._pytree.tree_unflatten(range(len(leaves)), t.program.call_spec.out_spec)
+    spec, leaves = program.call_spec.out_spec, torch.utils._pytree.tree_leaves(node.args[0])
+    leaves = leaves[len(leaves) - spec.num_leaves:]
+    order = torch.utils._pytree.tree_unflatten(range(len(leaves)), spec)
     paths = torch.utils._pytree.tree_flatten_with_path(order)[0]
     names = {i: ".".join(keys_of(path)) for path, i in paths}
     return [(names.get(i) or "output", x) for i, x in enumerate(leaves) if isinstance(x, torch.fx.Node)]
@@ -108,7 +108,7 @@ def named_outputs(t, node):
 def finish(call, node, loss, target):
     """Name the outputs, and end the graph in a loss: the model's own, unless `loss` is one of LOSSES."""
     t, graph = call.t, call.graph
-    outputs = [(name, x, t.value(x)) for name, x in named_outputs(t, node)]
+    outputs = [(name, x, t.value(x)) for name, x in named_outputs(t.program, node)]
     outputs = [row for row in outputs if isinstance(row[2], Tensor)]
     if not outputs:
         raise Cannot("the model returns no tensor that it computes")
@@ -244,7 +244,7 @@ def opaque_loss(call, inputs):
 
 
 def with_samples(call, node):
-    """What the network computes, or is given, nearest to a loss, that still has its samples; and parameters on the way that nothing else reads."""
+    """What the network computes, or is given, nearest to a loss, that still has its samples; and parameters on the way that these do not depend on."""
     found, params, left, seen = [], {}, [node], set()
     while left:
         n = left.pop()
@@ -256,11 +256,12 @@ def with_samples(call, node):
         if tensors and all(v.size != () and v.sample is not None for v in tensors):
             found += [call.settle(v) for v in tensors]
         else:
-            params.update({v.base: v for v in tensors if v.base in call.graph.params and not call.graph.read(v.base)})
+            params.update(dict.fromkeys(v.base for v in tensors if v.base in call.graph.params))
             left += n.all_input_nodes
     if not found:
         raise Cannot("the model's loss does not depend on its samples")
-    return [*found[::-1], *map(call.settle, params.values())]
+    reached = call.graph.reached([v.base for v in found])
+    return [*found[::-1], *(call.graph.tensor(name) for name in params if name not in reached)]
 
 
 def per_sample(call, node, factor):

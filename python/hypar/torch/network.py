@@ -50,6 +50,7 @@ class Graph:
         self.own_loss = False  # it ends in a loss that stands for another one, or for one that no module has by a name
         self.arguments = []  # tensors that a script of the plan is given: name, shape, type
         self.mixing = []  # where samples are mixed
+        self.summed_loss = False  # is the loss a sum over samples, and no mean?
         self.undivided = []  # functions for which DTensor has no rule, with their modules and lines
         self.loss_function = None  # "MODULE:FUNCTION", the user's loss
         self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
@@ -239,6 +240,8 @@ class Graph:
             members.append(("undivided", json.dumps(self.undivided)))
         if self.loss_function:
             members.append(("loss_function", json.dumps(self.loss_function)))
+        if self.summed_loss:
+            members.append(("summed_loss", "true"))
         if self.own_loss:
             members.append(("own_loss", "true"))
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
