@@ -195,11 +195,12 @@ static double counted(const struct study *s, const char *planner)
 
 static void communication(struct figures *f)
 {
-    figure(f, "Fig. 8", "AlexNet's bytes of a step", "MB");
+    figure(f, "Figure 8", "AlexNet's bytes of a step", "MB");
     figure_bars(f);
     figure_note(f, "layer-wise: the paper keeps the linear layers on two GPUs; with our times "
                    "the least of Eq. 1 uses all, as one weird trick does");
-    heading("Fig. 8: AlexNet, bytes of a step as the paper counts them, in MB (paper | ours)");
+    heading(
+        "Figure 8: AlexNet, bytes of a step as the paper counts them, in MB (paper | ours)");
     printf("%4s %21s %21s %21s %13s\n", "GPUs", "data parallel", "one weird trick",
            "layer-wise", "with servers");
     for (int g = 2; g <= 16; g *= 2) {
@@ -345,7 +346,7 @@ int main(int argc, char **argv)
     take_words(argc, argv, 0, FIGURES_USAGE);
     if (figure_wanted(&f, "Search time"))
         search_times(&f);
-    if (figure_wanted(&f, "Fig. 8"))
+    if (figure_wanted(&f, "Figure 8"))
         communication(&f);
     if (figure_wanted(&f, "Throughput"))
         speeds(&f);

@@ -61,7 +61,7 @@ hypar_in_turn(bench-summary ${runs})
 # One figure of each paper, drawn as the paper draws it, in less than a minute; of HyPar also its maps.
 set(figure_of_hypar "Figure 6")
 set(figure_of_hypar-maps "Figure 5")
-set(figure_of_optcnn "Fig. 8")
+set(figure_of_optcnn "Figure 8")
 set(figure_of_flexflow "Figure 6 (servers of nodes)" 200)
 set(figure_of_pipedream "Table 1")
 foreach(figure hypar hypar-maps optcnn flexflow pipedream)

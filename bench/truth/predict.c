@@ -124,7 +124,8 @@ static void note_times(struct truth_prediction *p, const struct hypar_sim *sim)
         p->waiting_s += device.waiting_s / summary.n_devices;
     }
     p->messages_s = p->step_s - p->compute_s - p->waiting_s;
-    p->parts = (struct less_known){ p->messages_s / p->step_s, p->launch_s / p->step_s };
+    p->parts = (struct less_known){ .messages = p->messages_s / p->step_s,
+                                    .launches = p->launch_s / p->step_s };
 }
 
 /* Tables tell what lasts behind a step. Then gradients that are short have been copied in fp32

@@ -4,7 +4,9 @@
 #define COST_CALIBRATION_H
 
 #include <hypar/framework.h>
+#include <hypar/graph.h>
 #include <hypar/machine.h>
+#include <hypar/plan.h>
 
 /* Of steps with this framework (a file's own calibration goes first) on these devices; of
  * several kinds of device the worst. `profiled`: the times are mostly measured ones. */
@@ -12,16 +14,23 @@ struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled);
 
 /* Parts of a predicted step that are known less well than what devices compute: exposed
- * messages; launches by the host, beside all else. Shares of the step. */
+ * messages; launches by the host, beside all else; convolutions of overlapping windows. Shares
+ * of the step. */
 struct less_known {
-    double messages, launches;
+    double messages, launches, convolutions;
 };
 
-/* What they add to the variance of log(measured / predicted). */
+/* What messages and launches add to the variance of log(measured / predicted). */
 double hp_less_known(const struct less_known *parts);
 
-/* Eight of ten measured steps lie in it. Without rows: half as long again, or that much
- * shorter. */
+/* The share of a step's computing in convolutions of overlapping windows, by
+ * the roofline of the machine's first device. */
+double hp_convolution_share(const struct hypar_graph *graph,
+                            const struct hypar_machine *machine,
+                            enum hypar_precision precision);
+
+/* Eight of ten measured steps lie in it. Without rows it holds the published steps of such
+ * devices: 1.6 times as long or as short, and convolutions 3.5 times as fast. */
 struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
                                   const struct less_known *parts);
 

@@ -65,7 +65,8 @@ char *hp_memory_line(struct arena *arena, const struct hypar_plan *plan, int dev
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
 
 /* Where the measured step lies, as a line: "8 of 10 such steps take 25.9 ms to 30.2 ms (72
- * measured: a100 as fsdp)."; or that nothing like it was measured. */
+ * measured: a100 as fsdp)."; or that nothing like it was measured,
+ * and what to expect then. */
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *interval);
 
 /* Columns of a struct hypar_interval: its ends, and how many measured rows it is from. */
@@ -88,6 +89,10 @@ char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summa
 /* Write the lower bound for the step of any plan as object "lower_bound"; null if it is not
  * known. */
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound);
+
+/* "Lower bound 1.87 s (mostly arithmetic): no plan is faster by this model of the device; gap
+ * 23 %." */
+char *hp_bound_text(struct arena *arena, const struct hypar_bound *bound, double step_s);
 
 /* "2 operators, 3.1 % of what is computed, as measured". */
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *summary);

@@ -429,11 +429,12 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
-/* How wide the interval of a simulated step is, as a factor. */
+/* How wide the interval of a simulated step is, as a factor. Where no such step was measured,
+ * it tells nothing of one plan beside another. */
 static double width(const struct tried *t, int i)
 {
     struct hypar_interval interval = t->found[i]->simulated.step.interval;
-    return interval.high_s / interval.low_s;
+    return interval.from.rows ? interval.high_s / interval.low_s : 1;
 }
 
 static struct equal_plan equal_plan(const struct tried *t, int i)

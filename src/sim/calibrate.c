@@ -3,6 +3,7 @@
 #include <hypar/sim.h>
 
 #include "base/error.h"
+#include "cost/calibration.h"
 #include "plan/plan.h"
 #include "sim/tasks.h"
 
@@ -32,6 +33,15 @@ static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim
     return status;
 }
 
+/* Why a step may be shorter than any efficiency makes it. */
+static const char *why_shorter(const struct hypar_plan *plan)
+{
+    return hp_convolution_share(plan->graph, plan->machine, plan->precision) > 0
+               ? " (libraries compute convolutions with fewer multiplications than are counted "
+                 "here)"
+               : "";
+}
+
 enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *plan,
                                   const struct hypar_sim_options *options, double measured_s,
                                   struct hypar_error *err)
@@ -45,11 +55,13 @@ enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *p
     TRY(step_at(plan, how, low, &slowest, err));
     if (measured_s < fastest || measured_s > slowest) {
         char text[3][32];
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no efficiency makes a step of %s: it takes %s at 100 %%, %s at 0.01 %%",
-                       hypar_format_quantity(text[0], measured_s, HYPAR_UNIT_SECONDS),
-                       hypar_format_quantity(text[1], fastest, HYPAR_UNIT_SECONDS),
-                       hypar_format_quantity(text[2], slowest, HYPAR_UNIT_SECONDS));
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "no efficiency makes a step of %s: it takes %s at 100 %%, %s at 0.01 %%%s",
+            hypar_format_quantity(text[0], measured_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(text[1], fastest, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(text[2], slowest, HYPAR_UNIT_SECONDS),
+            measured_s < fastest ? why_shorter(plan) : "");
     }
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;

@@ -260,17 +260,22 @@ static void begin_counting(void *who, const struct task_graph *graph)
     hp_tally_begin(&c->tally, &c->arena, graph->n_queues, sim->summary.n_devices);
 }
 
-/* The mean over devices. */
-static struct less_known less_known(const struct hypar_sim *sim)
+/* The mean over devices. The bubble is as long as what devices compute makes it. */
+static struct less_known less_known(const struct hypar_sim *sim, bool measured)
 {
     const struct hypar_sim_summary *s = &sim->summary;
+    const struct hypar_plan *plan = sim->program->plan;
     double exposed_s = 0;
     for (int d = 0; d < s->n_devices; d++)
         exposed_s += s->step_s - sim->device[d].busy_s - sim->device[d].waiting_s;
     if (!(s->step_s > 0))
         return (struct less_known){ 0 };
-    return (struct less_known){ .messages = fmax(0, exposed_s / s->n_devices / s->step_s),
-                                .launches = s->launch_s / s->step_s };
+    double messages = fmax(0, exposed_s / s->n_devices / s->step_s);
+    double convolutions =
+        measured ? 0 : hp_convolution_share(plan->graph, plan->machine, plan->precision);
+    return (struct less_known){ .messages = messages,
+                                .launches = s->launch_s / s->step_s,
+                                .convolutions = convolutions * (1 - messages) };
 }
 
 /* Where the measured step lies, by how far steps of such devices were off. */
@@ -280,7 +285,7 @@ static struct hypar_interval interval_of(const struct hypar_sim *sim)
     bool profiled = s->measured.asked && s->measured.measured_share > 0.5;
     struct hypar_calibration c =
         hp_calibration(sim->program->plan->machine, &s->how.framework, profiled);
-    struct less_known parts = less_known(sim);
+    struct less_known parts = less_known(sim, c.rows > 0);
     return hp_interval(&c, s->step_s, &parts);
 }
 

@@ -33,9 +33,9 @@ for words in '>conv5_2<' '<title>vgg-a, conv5_2, H4: paper mp, ours dp<' 'stroke
     grep -q "$words" "$dir/one/hypar-figure-5.svg" || { echo "Figure 5's maps do not show: $words" && fail=1; }
 done
 [ "$(grep -c '<title>.*: paper .., ours ..<' "$dir/one/hypar-figure-5.svg")" = 800 ] || { echo "Figure 5 has other cells than 2 x 400" && fail=1; }
-"$BUILD/bench_optcnn" --svg "$dir/one" --figure 'Fig. 8' >"$dir/out" || fail=1
-bars optcnn-fig-8.svg 'data parallel, paper' 'layer-wise, ours'
-grep -q 'layer-wise: the paper keeps the linear layers on two GPUs' "$dir/one/optcnn-fig-8.svg" || { echo "Fig. 8's picture does not tell why layer-wise differs" && fail=1; }
+"$BUILD/bench_optcnn" --svg "$dir/one" --figure 'Figure 8' >"$dir/out" || fail=1
+bars optcnn-figure-8.svg 'data parallel, paper' 'layer-wise, ours'
+grep -q 'layer-wise: the paper keeps the linear layers on two GPUs' "$dir/one/optcnn-figure-8.svg" || { echo "Figure 8's picture does not tell why layer-wise differs" && fail=1; }
 HYPAR_PIPEDREAM_PROFILES=$dir/none "$BUILD/bench_pipedream" --svg "$dir/one" --figure 'Table 1' >"$dir/out" || fail=1
 bars pipedream-table-1.svg paper "the paper's plan, ours" "code's recurrence, ours" "paper's recurrence, ours"
 grep -q '^profiles: none$' "$dir/out" || { echo "no line tells that there are no profiles" && cat "$dir/out" && fail=1; }

@@ -251,7 +251,8 @@ $ hypar machines ring:1
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
-> Not calibrated: expect +-50 %.
+> Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
+> all convolutions from 0.29 times.
 $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
 >
 > links
@@ -284,7 +285,8 @@ $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device"
 > compiled-launch, comm-latency, copy-bandwidth, jitter
 > ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
-> Not calibrated: expect +-50 %.
+> Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
+> all convolutions from 0.29 times.
 >     "source": "its data sheet",
 $ echo '{"format": "hypar-machine/1", "devices": [{"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11}], "links": []}' > $TMP/npu.json; hypar machines $TMP/npu.json -o - | grep -o '"source": "[a-z ]*"'
 > "source": "its data sheet"
@@ -341,7 +343,8 @@ $ hypar machines cluster:1x2
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
-> Not calibrated: expect +-50 %.
+> Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
+> all convolutions from 0.29 times.
 
 What decides how long kernels take is told of each kind of device, and what was given instead.
 $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | grep -E '^(efficiency|stream|eager|comm|h200|t4|\*|From)'

@@ -3,10 +3,10 @@ $ hypar plan alexnet --batch 64 --on cluster:2x4,inter=1GB/s --planner hypar -q 
 $ cd $TMP && hypar explain alex.json
 > alexnet, batch 64, fp32, on 8 devices: a step takes 17.3 ms
 > Run as compiled on v100, the default device
-> Not calibrated, no such step was measured: expect +-50 %.
-> No plan of it takes less than 4.42 ms (mostly arithmetic): the gap is 292 %.
-> What has to be done takes 4.42 ms, shared evenly by all devices (its arithmetic
-> alone 4.22 ms, its memory traffic 377 us).
+> Not calibrated, no such step was measured: expect 9.56 ms to 27.7 ms.
+> Lower bound 4.42 ms (mostly arithmetic): no plan is faster by this model of the
+> device; gap 292 %. What has to be done takes 4.42 ms, shared evenly by all
+> devices (its arithmetic alone 4.22 ms, its memory traffic 377 us).
 > It is bound by: exchanges that nothing hides 73.3 %, exchanges beside computing
 > 14.7 %, computing 12.0 %.
 >
@@ -104,10 +104,10 @@ The pipeline's bubble is called a bubble; what cannot be had says why.
 $ hypar explain examples/plans/pipeline.json
 > mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
 > Run as compiled on v100, the default device
-> Not calibrated, no such step was measured: expect +-50 %.
-> No plan of it takes less than 20.3 us (mostly memory traffic): the gap is 785 %.
-> What has to be done takes 20.3 us, shared evenly by all devices (its arithmetic
-> alone 4.9 us, its memory traffic 18.8 us).
+> Not calibrated, no such step was measured: expect 112 us to 288 us.
+> Lower bound 20.3 us (mostly memory traffic): no plan is faster by this model of
+> the device; gap 785 %. What has to be done takes 20.3 us, shared evenly by all
+> devices (its arithmetic alone 4.9 us, its memory traffic 18.8 us).
 > It is bound by: exchanges that nothing hides 48.0 %, computing 31.3 %, updating
 > parameters 18.2 %, exchanges beside computing 1.5 %, the pipeline's bubble
 > 1.0 %.
@@ -177,9 +177,10 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > gpt2:layers=4, batch 16, fp32, on 4 devices: a step takes 172 ms
 > Run as compiled on a100
 > 8 of 10 such steps take 129 ms to 215 ms (209 measured: a100).
-> No plan of it takes less than 141 ms (mostly arithmetic): the gap is 22 %. What
-> has to be done takes 141 ms, shared evenly by all devices (its arithmetic alone
-> 138 ms, its memory traffic 7.26 ms); a sample's way to the loss and back 176 us.
+> Lower bound 141 ms (mostly arithmetic): no plan is faster by this model of the
+> device; gap 22 %. What has to be done takes 141 ms, shared evenly by all devices
+> (its arithmetic alone 138 ms, its memory traffic 7.26 ms); a sample's way to the
+> loss and back 176 us.
 > It is bound by: computing 87.3 %, recomputation 10.4 %, exchanges that nothing
 > hides 2.1 %, updating parameters 0.3 %.
 >
@@ -227,7 +228,7 @@ Pipedream's path is that of the window that is simulated.
 $ hypar explain examples/plans/pipedream.json --operators 1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
 > Run as compiled on v100, the default device
-> Not calibrated, no such step was measured: expect +-50 %.
+> Not calibrated, no such step was measured: expect 71.9 us to 184 us.
 > The path is that of the window of 45 minibatches, 5.18 ms.
 > It is bound by: exchanges that nothing hides 45.9 %, computing 38.5 %, exchanges
 > beside computing 12.5 %, updating parameters 3.1 %.
@@ -278,8 +279,8 @@ $ cd $TMP && hypar explain alex.json --operators 1 --json > explain.json; sed '/
 > {
 >   "model": "alexnet",
 >   "step_s": 0.017309150537,
->   "step_low_s": 0.011539433691333333,
->   "step_high_s": 0.0259637258055,
+>   "step_low_s": 0.009560420213205875,
+>   "step_high_s": 0.0276946408592,
 >   "calibrated_rows": 0,
 >   "fits": true,
 >   "lower_bound": {"step_s": 0.004420946964362547, "by": "mostly arithmetic", "work_s": 0.004420952385314932, "arithmetic_s": 0.0042237730242038205, "traffic_s": 0.0003773549922222225, "way_s": 0},

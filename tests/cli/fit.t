@@ -132,7 +132,8 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > 0, without effect: fp8, add-energy, multiply-energy, sram-energy, fp64-energy,
 > fp32-energy, tf32-energy, fp8-energy, vector-energy, flash2-share, jitter
 > From: measured: all-reduce.csv, 13 rows, median error 11.5 %; begun from t4
-> Not calibrated: expect +-50 %.
+> Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
+> all convolutions from 0.29 times.
 $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  35.5 us
 > H2        2  15.8 GB/s  35.5 us

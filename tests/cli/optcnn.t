@@ -19,9 +19,10 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221
 > samples/s, 48.5 % of peak, 119 J by counted operations; 455 MB sent, 915 MB on
 > links; 2.36 GB of 16 GB of memory on the fullest device.
-> Not calibrated, no such step was measured: expect +-50 %.
+> Not calibrated, no such step was measured: expect 172 ms to 925 ms.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
-> Lower bound 572 ms (mostly arithmetic): no plan is faster; gap 1.0 %.
+> Lower bound 572 ms (mostly arithmetic): no plan is faster by this model of the
+> device; gap 1.0 %.
 > Searched in a moment; the optimum of its cost model.
 $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn --sync server | grep -v Searched
 > alexnet, batch 128, on 4 devices: planner optcnn
@@ -48,9 +49,10 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > Predicted step 26.7 ms, simulated (the busiest device computes 26 ms of it),
 > 4.79 k samples/s, 48.5 % of peak, 5.41 J by counted operations; 223 MB sent,
 > 520 MB on links; 250 MB of 16 GB of memory on the fullest device.
-> Not calibrated, no such step was measured: expect +-50 %.
+> Not calibrated, no such step was measured: expect 9.63 ms to 42.7 ms.
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
-> Lower bound 25.7 ms (mostly arithmetic): no plan is faster; gap 3.7 %.
+> Lower bound 25.7 ms (mostly arithmetic): no plan is faster by this model of the
+> device; gap 3.7 %.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
 > t_C 52.7 ms + t_X 260 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between
 

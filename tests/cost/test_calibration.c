@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <hypar/graph.h>
 
 #include "cost/calibration.h"
 #include "machine/machine.h"
@@ -40,7 +41,7 @@ static void test_intervals(void **state)
         struct hypar_calibration from;
         double low_s, high_s; /* of a step of a second */
     } cases[] = {
-        { { .rows = 0 }, 1 / 1.5, 1.5 },
+        { { .rows = 0 }, 1 / 1.6, 1.6 },
         { { .rows = 9, .bias = 0, .spread = 0.1 }, 0.87971261, 1.13673487 },
         { { .rows = 9, .bias = 0.05, .spread = 0.1 }, 0.92481644, 1.19501651 },
         { { .rows = 9, .bias = -0.05, .spread = 0 }, 0.951229425, 0.951229425 },
@@ -57,6 +58,47 @@ static void test_intervals(void **state)
         assert_int_equal(one.from.rows, cases[i].from.rows);
         assert_true(cases[i].from.rows ? wide.low_s < one.low_s && wide.high_s > one.high_s
                                        : wide.low_s == one.low_s);
+    }
+}
+
+/* The less a step that nobody measured consists of convolutions, the longer it takes at least;
+ * measured rows know their convolutions. */
+static void test_convolutions(void **state)
+{
+    (void)state;
+    struct hypar_calibration unknown = { 0 }, known = { .rows = 9, .spread = 0.1 };
+    for (int tenths = 0; tenths <= 10; tenths++) {
+        struct less_known parts = { .convolutions = tenths / 10.0 };
+        struct hypar_interval i = hp_interval(&unknown, 7, &parts);
+        near(i.low_s, 7 * (parts.convolutions / 3.5 + (1 - parts.convolutions) / 1.6), "low");
+        near(i.high_s, 7 * 1.6, "high");
+        near(hp_interval(&known, 7, &parts).low_s,
+             hp_interval(&known, 7, &(struct less_known){ 0 }).low_s, "measured");
+    }
+}
+
+/* Convolutions with strides and windows of one element have no fast algorithm. */
+static void test_convolution_share(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        double least, most;
+    } cases[] = { { "mlp:64-64-10", 0, 0 },
+                  { "vit-b-16", 0, 0 },
+                  { "vgg16", 0.9, 1 },
+                  { "resnet50", 0.2, 0.6 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *graph;
+        struct hypar_machine *machine;
+        struct hypar_error err;
+        assert_int_equal(hypar_import(&graph, cases[i].model, NULL, &err), HYPAR_OK);
+        assert_int_equal(hypar_machine_read(&machine, "full:2,device=p100", &err), HYPAR_OK);
+        double share = hp_convolution_share(graph, machine, HYPAR_FP32);
+        print_message("%s: %.3f\n", cases[i].model, share);
+        assert_true(share >= cases[i].least && share <= cases[i].most);
+        hypar_machine_free(machine);
+        hypar_graph_free(graph);
     }
 }
 
@@ -109,10 +151,9 @@ static void test_which(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_which),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_convolution_share),
+        cmocka_unit_test(test_alike),        cmocka_unit_test(test_which),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <hypar/search.h>
+#include <hypar/sim.h>
 
 #include "cost/papers/optcnn.h"
 #include "plan/plan.h"
@@ -82,9 +83,41 @@ static void bytes_of_layerwise_alexnet(void **state)
     }
 }
 
+/* The measured steps on one P100, 32 images, lie in the intervals of their predictions. */
+static void intervals_hold_measured_steps(void **state)
+{
+    (void)state;
+    enum { N = sizeof optcnn_printed_rates / sizeof *optcnn_printed_rates };
+    for (int i = 0; i < N; i++) {
+        const struct optcnn_printed_rates *p = &optcnn_printed_rates[i];
+        struct hypar_graph *graph;
+        struct hypar_machine *machine;
+        struct hypar_found *found;
+        struct hypar_sim *sim;
+        struct hypar_error err;
+        if (hypar_import(&graph, p->model, &(struct hypar_import_options){ .batch = 32 },
+                         &err) ||
+            hypar_machine_read(&machine, "cluster:1x1,device=p100", &err) ||
+            hypar_search(&found, graph, machine,
+                         &(struct hypar_search_options){ .planner = "dp" }, &err) ||
+            hypar_simulate(&sim, hypar_found_plan(found), NULL, &err))
+            fail_msg("%s", err.text);
+        struct hypar_interval interval = hypar_sim_summary(sim).interval;
+        double measured_s = 32 / p->dp[0];
+        print_message("%s: %g s measured, %g to %g s expected\n", p->name, measured_s,
+                      interval.low_s, interval.high_s);
+        assert_true(interval.low_s <= measured_s && measured_s <= interval.high_s);
+        hypar_sim_free(sim);
+        hypar_found_free(found);
+        hypar_machine_free(machine);
+        hypar_graph_free(graph);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_hold_measured_steps),
         cmocka_unit_test(bytes_of_alexnet),
         cmocka_unit_test(bytes_of_layerwise_alexnet),
     };

@@ -17,7 +17,8 @@ static const struct hypar_compared rows[] = {
       .step = { .step_s = 1e-3,
                 .comm_bytes = 1e6,
                 .peak_memory_bytes = 2e9,
-                .energy = { 1, 2, 3, 4 } },
+                .energy = { 1, 2, 3, 4 },
+                .interval = { .low_s = 5e-4, .high_s = 2e-3 } },
       .fits = true,
       .search_s = 5e-3,
       .processor_s = 8e-3,
@@ -72,7 +73,7 @@ static void test_text(void **state)
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n"
         "Run as compiled on v100, the default device\n"
-        "Not calibrated, no such step was measured: expect +-50 %.\n");
+        "Not calibrated, no such step was measured: expect 500 us to 2 ms.\n");
     char *other = written(N_ROWS, 2e-3, HYPAR_DOT); /* a format that it does not have */
     assert_string_equal(other, text);
     free(other);

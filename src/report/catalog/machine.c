@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/calibration.h"
 #include "machine/network.h"
 #include "report/put.h"
 
@@ -201,9 +202,14 @@ static void add_figure(struct figures *f, enum option option, const char *value,
 /* How far predictions with a row of the table were off. */
 static void calibration(FILE *to, struct arena *arena, const struct hypar_device_type *type)
 {
-    const struct hypar_calibration *c = type ? &type->calibration : NULL;
+    const struct hypar_calibration *c = type ? &type->calibration : NULL, none = { 0 };
     if (!c || c->rows == 0)
-        fputs("Not calibrated: expect +-50 %.\n", to);
+        hp_put_line(to,
+                    "Not calibrated: a step may take %.2g to %.2g times the prediction, one "
+                    "that is all convolutions from %.2g times.",
+                    hp_interval(&none, 1, &(struct less_known){ 0 }).low_s,
+                    hp_interval(&none, 1, &(struct less_known){ 0 }).high_s,
+                    hp_interval(&none, 1, &(struct less_known){ .convolutions = 1 }).low_s);
     else
         hp_put_line(
             to, "Calibrated on %d rows (%s): measured steps were %.1f %% %s, spread %.1f %%.",

@@ -286,12 +286,11 @@ static void bound_text(FILE *to, struct arena *arena, const struct hypar_bound *
                                  hp_time_text(arena, bound->way_s));
     hp_put_line(
         to,
-        "No plan of it takes less than %s (%s): the gap is %.0f %%. What has to be done "
-        "takes %s, shared evenly by all devices (its arithmetic alone %s, its memory "
-        "traffic %s)%s.",
-        hp_time_text(arena, bound->step_s), bound->by, 100 * (step_s / bound->step_s - 1),
-        hp_time_text(arena, bound->work_s), hp_time_text(arena, bound->arithmetic_s),
-        hp_time_text(arena, bound->traffic_s), on_way);
+        "%s What has to be done takes %s, shared evenly by all devices (its arithmetic alone "
+        "%s, its memory traffic %s)%s.",
+        hp_bound_text(arena, bound, step_s), hp_time_text(arena, bound->work_s),
+        hp_time_text(arena, bound->arithmetic_s), hp_time_text(arena, bound->traffic_s),
+        on_way);
 }
 
 static void headline(FILE *to, struct arena *arena, const struct hypar_explanation *e,

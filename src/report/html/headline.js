@@ -10,7 +10,7 @@ function titleWords(h) {
 }
 
 /* "8 of 10: 14.1 s to 16.2 s" */
-const intervalWords = h => h.calibrated_rows ? "8 of 10: " + seconds(h.step_low_s) + " to " + seconds(h.step_high_s) : "not calibrated: expect +-50 %";
+const intervalWords = h => (h.calibrated_rows ? "8 of 10: " : "not calibrated, expect ") + seconds(h.step_low_s) + " to " + seconds(h.step_high_s);
 
 function describe(h) {
   const parts = ["batch " + h.batch, h.precision, h.optimizer, "on " + h.devices + (h.devices === 1 ? " device" : " devices")];
@@ -29,7 +29,7 @@ function headlineItems(h) {
     { key: "energy_j", name: "Energy", value: quantity(h.energy_j, "J"), small: "a step, by counted operations" },
     { key: "comm_bytes", name: "Sent", value: bytes(h.comm_bytes), small: "a step, each byte once" },
   ];
-  if (h.bound_s) items.push({ key: "bound_s", name: "No plan is faster than", value: seconds(h.bound_s), small: h.bound_by + "; the gap is " + percent(h.step_s / h.bound_s - 1) });
+  if (h.bound_s) items.push({ key: "bound_s", name: "No plan is faster by this model than", value: seconds(h.bound_s), small: h.bound_by + "; the gap is " + percent(h.step_s / h.bound_s - 1) });
   return items;
 }
 

@@ -66,6 +66,15 @@ static double gap_of(const struct hypar_found *found)
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
+char *hp_bound_text(struct arena *arena, const struct hypar_bound *bound, double step_s)
+{
+    double gap = step_s / bound->step_s - 1;
+    return hp_arena_printf(
+        arena,
+        "Lower bound %s (%s): no plan is faster by this model of the device; gap %.*f %%.",
+        hp_time_text(arena, bound->step_s), bound->by, gap < 0.1, 100 * gap);
+}
+
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *b)
 {
     if (!(b->step_s > 0))
@@ -321,14 +330,12 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
     hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);
 }
 
-/* "Lower bound 1.87 s (mostly arithmetic): no plan is faster; gap 23 %." */
 static void bound_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     double gap = gap_of(found);
     if (gap >= 0)
-        hp_put_line(to, "Lower bound %s (%s): no plan is faster; gap %.*f %%.",
-                    hp_time_text(arena, bound.step_s), bound.by, gap < 0.1, 100 * gap);
+        hp_put_line(to, "%s", hp_bound_text(arena, &bound, (1 + gap) * bound.step_s));
 }
 
 /* " in 32 micro-batches" for a plan without stages; plans with stages report them with the

@@ -70,11 +70,12 @@ static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_calibration calibration =
         hp_calibration(plan->machine, &plan->simulation.framework, false);
+    struct less_known parts = { .convolutions = hp_convolution_share(plan->graph, plan->machine,
+                                                                     plan->precision) };
     double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
     return (struct hypar_sim_summary){
         .step_s = in_part ? part.step_s : p.step_s,
-        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s,
-                                &(struct less_known){ 0 }),
+        .interval = hp_interval(&calibration, in_part ? part.step_s : p.step_s, &parts),
         .samples_per_s = p.samples_per_s,
         .mfu = p.mfu,
         .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,

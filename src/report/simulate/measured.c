@@ -23,8 +23,9 @@ const struct column hp_energy_columns[] = {
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *i)
 {
     if (!i->from.rows)
-        return hp_arena_strdup(arena, "Not calibrated, no such step was measured: expect "
-                                      "+-50 %.");
+        return hp_arena_printf(arena,
+                               "Not calibrated, no such step was measured: expect %s to %s.",
+                               hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s));
     return hp_arena_printf(arena, "8 of 10 such steps take %s to %s (%s measured: %s).",
                            hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s),
                            hp_thousands(arena, i->from.rows), i->from.on);
