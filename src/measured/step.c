@@ -30,7 +30,7 @@ void hypar_measured_step_free(struct hypar_measured_step *step)
 
 int hypar_measured_step_minibatches(const struct hypar_measured_step *step)
 {
-    return step->minibatches;
+    return step->window ? step->minibatches : 0;
 }
 
 static const char *const kind_name[] = {
@@ -63,7 +63,8 @@ struct hypar_measured_step *hp_measured_of(const struct hypar_train_result *resu
     if (!n)
         return NULL;
     struct hypar_measured_step *s = new_step(result->ranks);
-    s->minibatches = result->minibatches ? result->minibatches : 1;
+    s->window = result->minibatches > 0;
+    s->minibatches = s->window ? result->minibatches : 1;
     s->n_steps = hypar_trace_info(result->trace).mean_steps * s->minibatches;
     s->step_s = result->mean_step_s * s->minibatches;
     s->in_turn = result->in_process;
@@ -172,6 +173,7 @@ static enum hypar_status read_about(struct hypar_measured_step *s, const struct 
                      JSON_BOOL("?in_process", &s->in_turn), JSON_OTHERS));
     if (plan && strcmp(hash, hp_plan_hash_text(plan, own)) != 0)
         return hp_json_fail(root, err, "a trace of another plan");
+    s->window = plan && hypar_plan_updates(plan) != HYPAR_UPDATES_BATCH;
     return HYPAR_OK;
 }
 

@@ -26,6 +26,7 @@ struct hypar_measured_step {
     int64_t n_steps;            /* number of steps in the mean; 0: not known */
     double step_s;              /* of all of it */
     int minibatches;            /* pipedream: the minibatches of the step; else 1 */
+    bool window;                /* pipedream: the step is a window of minibatches */
     bool in_turn;               /* ranks computed one after another in one process */
     struct measured_task *task; /* by rank */
     int64_t n_tasks;
