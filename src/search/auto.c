@@ -650,12 +650,11 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
     ask_lessers(&t, best_of_others, &best);
     best = show_or_drop(&t, choose_equal(&t, best));
-    if (best >= 0)
+    if (best >= 0) {
         explain_idle(&t, best);
-    if (best >= 0)
         note_simpler(&t, best);
-    if (best >= 0)
         list_others(&t, best, t.found[best]);
+    }
     drop_others(&t, best);
     if (told)
         *told = t.refusals;

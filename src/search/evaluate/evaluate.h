@@ -125,8 +125,7 @@ bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
  * others. Of two that fit, the faster is better; of two that do not fit, the smaller. */
 bool hp_is_better(const struct evaluated *a, const struct evaluated *b);
 
-/* Why the best plan was taken where another is faster by less than is predicted so exactly;
- * NULL: none is. */
+/* Why the best plan was taken where another is faster by less than rounding; NULL: none is. */
 const char *hp_why_simpler(const struct evaluation *evaluation, struct arena *arena);
 
 /* Move the best plan, which fits, to *found; of a large plan also the result of its reduced

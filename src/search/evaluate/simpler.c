@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "cost/calibration.h"
 
 /* The number of ways in which operators are split; to divide parameters and to compute some
  * operators again are two more. */
@@ -62,17 +61,12 @@ char *hp_simpler_text(struct arena *arena, const struct plan_figures *a,
                            a->of[i] == 1 ? words[i] : many[i], (long long)b->of[i]);
 }
 
-static bool is_as_fast(const struct equal_plan *a, const struct equal_plan *b)
-{
-    return HP_ROUNDING * a->step_s <= b->step_s;
-}
-
 /* Less of the memory of the fullest device. */
 static const double CLEARLY = 0.01;
 
 static bool is_safer(const struct equal_plan *a, const struct equal_plan *b)
 {
-    return is_as_fast(a, b) && a->width <= b->width && a->part <= b->part - CLEARLY;
+    return a->width <= b->width && a->part <= b->part - CLEARLY;
 }
 
 bool hp_is_preferred(const struct equal_plan *a, const struct equal_plan *b)
@@ -84,18 +78,11 @@ bool hp_is_preferred(const struct equal_plan *a, const struct equal_plan *b)
 char *hp_preferred_text(struct arena *arena, const struct equal_plan *chosen,
                         const struct equal_plan *fastest, const char *other)
 {
-    char step[32];
-    char *text = hp_arena_printf(arena, "as fast as %s", other);
-    if (!is_as_fast(chosen, fastest))
-        text = hp_arena_printf(
-            arena,
-            "not to be told from %s (%s), as steps so short are not predicted so exactly",
-            other, hypar_format_quantity(step, fastest->step_s, HYPAR_UNIT_SECONDS));
     if (is_safer(chosen, fastest))
         return hp_arena_printf(arena,
-                               "%s, and its fullest device needs %.0f %% of its memory, not "
-                               "%.0f %%",
-                               text, 100 * chosen->part, 100 * fastest->part);
-    return hp_arena_printf(arena, "%s, and simpler: %s", text,
+                               "as fast as %s, and its fullest device needs %.0f %% of its "
+                               "memory, not %.0f %%",
+                               other, 100 * chosen->part, 100 * fastest->part);
+    return hp_arena_printf(arena, "as fast as %s, and simpler: %s", other,
                            hp_simpler_text(arena, &chosen->figures, &fastest->figures));
 }

@@ -31,9 +31,9 @@ struct equal_plan {
     struct plan_figures figures;
 };
 
-/* Is the first plan to be preferred? Its fullest device keeps clearly more memory, and it is
- * neither slower but for rounding nor predicted less surely; or it is simpler, and its fullest
- * device not clearly fuller. */
+/* Of two plans that are equally fast (hp_are_equal()), is the first to be preferred? Its
+ * fullest device keeps clearly more memory, and its step is not predicted less surely; or it is
+ * simpler, and its fullest device not clearly fuller. */
 bool hp_is_preferred(const struct equal_plan *a, const struct equal_plan *b);
 
 /* Why `chosen` is preferred to `fastest`, which is called `other`: "as fast as the plan of dp,

@@ -90,6 +90,7 @@ static void add_hosts(struct changes *c, const char *what, struct hypar_plan *ch
     struct hypar_sim_options how = c->how;
     c->how.framework.launches = launches;
     c->how.framework.layer_s *= part;
+    c->how.framework.slot_s *= part;
     c->how.framework.bucket_s *= part;
     changed->simulation.framework = c->how.framework;
     hp_add_change(c, what, changed);
