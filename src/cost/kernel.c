@@ -289,8 +289,8 @@ static enum hypar_precision held_as(const struct nest *nest, const struct kernel
 }
 
 /* The operations outside products: of causal attention's softmax, those of what queries see. A
- * random number for each element counts RANDOM_OPERATIONS
- * more (forward only: frameworks keep the numbers). */
+ * random number for each element counts RANDOM_OPERATIONS more (forward only: frameworks keep
+ * the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
                                const struct range range[MAX_AXES])
 {

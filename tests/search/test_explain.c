@@ -412,7 +412,7 @@ static void limit_of_the_search(void **state)
 
 /* Hosts take longer than devices: the whole path is launches, and faster hosts would help; of a
  * step that does not wait for them, they are no row. Captured launches take the framework's own
- * time for layers away, too. */
+ * time for layers and slots away, too. */
 static void steps_that_wait_for_hosts(void **state)
 {
     (void)state;
@@ -424,7 +424,8 @@ static void steps_that_wait_for_hosts(void **state)
     for (int waits = 0; waits < 2; waits++) {
         struct hypar_sim_options how = { .framework = { .kernels = waits ? HYPAR_KERNELS_EAGER
                                                                          : HYPAR_KERNELS_NONE,
-                                                        .layer_s = waits ? 1e-3 : 0 },
+                                                        .layer_s = waits ? 1e-3 : 0,
+                                                        .slot_s = waits ? 1e-3 : 0 },
                                          .framework_given = true };
         struct hypar_plan *plan = hypar_plan_new(
             graph, machine, &(struct hypar_search_options){ .simulation = &how });

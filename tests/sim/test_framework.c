@@ -237,6 +237,11 @@ static void stages_wait_for_hosts(void **state)
     expect_near("ahead", ahead.step_s, 4 * 2, 1e-2);
     expect_near("slots", run_on(machine, stages, "compiled,slot_s=1,host_waits=yes").step_s,
                 (4 + 3 - 1) * 2, 1e-2);
+    expect_near("one micro-batch",
+                run_on(machine, "\"pipeline\": 3, \"micro_batches\": 1",
+                       "compiled,layer_s=1,host_waits=yes")
+                    .step_s,
+                3 * 2, 1e-2);
     assert_true(run_on(machine, stages, "none,bucket_s=1ps,host_waits=yes").step_s ==
                 run_on(machine, stages, "none").step_s); /* hosts do nothing for tasks */
     expect_near("no time", run_on(machine, stages, "compiled,host_waits=yes").step_s,
