@@ -38,23 +38,6 @@ static void free_array(const struct backend *b, void *data)
     hp_array_free(near(data));
 }
 
-static void *new_staging(const struct backend *b, size_t bytes)
-{
-    (void)b;
-    return hp_array_new(bytes);
-}
-
-static void free_staging(const struct backend *b, void *area)
-{
-    (void)b;
-    hp_array_free(area);
-}
-
-static void finish(const struct backend *b)
-{
-    (void)b;
-}
-
 static void copy(const struct backend *b, const struct view *to, const struct view *from,
                  size_t element_bytes)
 {
@@ -77,16 +60,6 @@ static void combine_views(const struct backend *b, const struct view *to,
     struct backend host = host_of(b);
     struct view t = near_view(to), f = near_view(from);
     host.combine(&host, &t, &f, combine, real);
-}
-
-static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
-{
-    return hp_kernel_joint(b->kernels, nest, pass);
-}
-
-static size_t workspace(const struct backend *b, const struct kernel_call *call)
-{
-    return hp_kernel_workspace(b->kernels, call);
 }
 
 static struct kernel_call near_call(const struct kernel_call *call)
@@ -139,22 +112,20 @@ static void square(const struct backend *b, const struct square_run *run, int n,
     hp_put(near(sum), 0, all, real);
 }
 
+/* Staging areas, and what is asked of kernels, are the host's. */
 struct backend far_backend(const struct kernels *kernels)
 {
-    return (struct backend){ .name = "far back end",
-                             .kernels = kernels,
-                             .array_new = new_array,
-                             .array_free = free_array,
-                             .staging_new = new_staging,
-                             .staging_free = free_staging,
-                             .finish = finish,
-                             .copy = copy,
-                             .clear = clear,
-                             .combine = combine_views,
-                             .joint = joint,
-                             .workspace = workspace,
-                             .compute = compute,
-                             .move_running = move_running,
-                             .update = update,
-                             .square = square };
+    struct backend far = hp_host_backend(kernels);
+    far.name = "far back end";
+    far.visible = false;
+    far.array_new = new_array;
+    far.array_free = free_array;
+    far.copy = copy;
+    far.clear = clear;
+    far.combine = combine_views;
+    far.compute = compute;
+    far.move_running = move_running;
+    far.update = update;
+    far.square = square;
+    return far;
 }
