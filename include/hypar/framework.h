@@ -123,7 +123,8 @@ struct hypar_framework {
     int prefetch;        /* layers ahead that divided parameters are gathered at most; 0: as the
                             plan says, in operators */
     double layer_s;      /* that the host adds to the kernels of every layer, in each half */
-    double slot_s;       /* that the host adds to every slot: a stage's micro-batch in a half */
+    double slot_s;       /* ... to every slot, where there are stages: a micro-batch of a stage
+                            in one half */
     double bucket_s;     /* that the host adds to every sum of gradients and to every gather */
     bool host_waits; /* between stages: the host launches nothing of a slot before its device
                         has ended the slot before and has what the slot receives */

@@ -6,6 +6,9 @@
 /* What like rows share. A row that differs in one of these members does not use the macro. */
 /* clang-format off */
 #define WAITS(...) .waits = { __VA_ARGS__ } /* by class of exchanges */
+/* torch.distributed.pipelining of PyTorch 2.13 on a Xeon of 2.5 GHz: 0.12 to 0.22 ms of the host
+ * for a slot of 1F1B, 0.18 to 0.26 of GPipe, beside the operators (bench/torch_slot.py). */
+#define PYTORCH_PIPELINE .slot_s = 0.2e-3
 /* PyTorch's divided parameters: gathered a layer ahead, in 16 bits. */
 #define PYTORCH_SHARDED \
     .kernels = HYPAR_KERNELS_EAGER, .gathers = HYPAR_WIDTH_SHORT, .prefetch = 1, \
@@ -31,8 +34,11 @@ static const struct hypar_framework rows[] = {
     {
         .name = "eager",
         .summary = "PyTorch, operator by operator; all exchanges beside kernels",
-        .source = "Kernels and what autograd saves: measured with PyTorch 2.13 on an H200.",
+        .source = "Kernels and what autograd saves: measured with PyTorch 2.13 on an H200. The "
+                  "host's "
+                  "time for a slot of torch.distributed.pipelining: bench/torch_slot.py.",
         .kernels = HYPAR_KERNELS_EAGER,
+        PYTORCH_PIPELINE,
     },
     {
         .name = "none",
@@ -48,8 +54,10 @@ static const struct hypar_framework rows[] = {
             "layer is gathered during this one (implicit forward prefetch, BACKWARD_PRE), at "
             "most two at a time (limit_all_gathers); one reduce-scatter a layer beside the "
             "backward pass; parameters in 16 bits, gradients in fp32 (MixedPrecision with "
-            "reduce_dtype fp32). DTensor waits for each exchange between parts of a layer.",
+            "reduce_dtype fp32). DTensor waits for each exchange between parts of a layer. "
+            "Stages by torch.distributed.pipelining (as eager).",
         PYTORCH_SHARDED,
+        PYTORCH_PIPELINE,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
     },
@@ -75,8 +83,9 @@ static const struct hypar_framework rows[] = {
             "prefetches a layer in each half (pytorch/pytorch pull 128884); logits in fp32 "
             "before a loss that is not compiled (train.py, 2024); selective activation "
             "checkpointing 'op' keeps attention and every second product "
-            "(parallelize_llama.py).",
+            "(parallelize_llama.py); stages by torch.distributed.pipelining (as eager).",
         PYTORCH_SHARDED,
+        PYTORCH_PIPELINE,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
         .loss = HYPAR_WIDTH_FP32,

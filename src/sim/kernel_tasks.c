@@ -350,12 +350,13 @@ static void launch_pass(struct timing *s, int b, int op_pass, double seconds,
                  seconds);
 }
 
-/* What the framework's host does besides, once for every slot: before the slot's first pass. */
+/* What the framework's host does for every slot of a stage, before the slot's first pass: its
+ * pipeline's schedule and messages. Without stages there is nothing of the kind. */
 static void launch_slots(struct timing *s, int b, take_launches *take, void *who)
 {
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
-    double slot_s = s->costs->settings.framework.slot_s;
+    double slot_s = lowering->plan->n_stages > 1 ? s->costs->settings.framework.slot_s : 0;
     struct arena scratch = { 0 };
     bool *begun = NEW(&scratch, bool, hp_action_count(&lowering->schedule));
     for (int i = 0; slot_s > 0 && i < k->n_op_passes; i++) {

@@ -214,7 +214,7 @@ static void the_host_adds_seconds(void **state)
     expect_near("micro-batches",
                 run("\"data\": 2, \"micro_batches\": 2", "compiled,layer_s=1").launch_s, 12,
                 1e-2);
-    expect_near("slots", run(replicas, "compiled,slot_s=1").launch_s - none_s, 2, 1e-6);
+    expect_near("no stages", run(replicas, "compiled,slot_s=1").launch_s, none_s, 1e-6);
     expect_near("sums", run(replicas, "compiled,bucket_s=1").launch_s - none_s, params, 1e-6);
     expect_near("a bucket",
                 run(replicas, "compiled,bucket_s=1,bucket_bytes=1GB").launch_s - none_s, 1,
@@ -237,6 +237,10 @@ static void stages_wait_for_hosts(void **state)
     expect_near("ahead", ahead.step_s, 4 * 2, 1e-2);
     expect_near("slots", run_on(machine, stages, "compiled,slot_s=1,host_waits=yes").step_s,
                 (4 + 3 - 1) * 2, 1e-2);
+    expect_near("PyTorch's slots",
+                run_on(machine, stages, "eager").launch_s -
+                    run_on(machine, stages, "eager,slot_s=0").launch_s,
+                4 * 2 * 0.2e-3, 1e-6);
     expect_near("one micro-batch",
                 run_on(machine, "\"pipeline\": 3, \"micro_batches\": 1",
                        "compiled,layer_s=1,host_waits=yes")
