@@ -207,7 +207,7 @@ static void gpt(struct net *net, const int *option)
     head(net, &wte, x, option[GPT_VOCAB], option[GPT_TIED]);
 }
 
-/* LLaMA 2: Touvron et al. 2023 ---------------------------------------------------------- */
+/* LLaMA 2 and 3: Touvron et al. 2023, Grattafiori et al. 2024 ------------------------------ */
 
 enum {
     LL_LAYERS,
@@ -219,6 +219,7 @@ enum {
     LL_VOCAB,
     LL_ATTENTION,
     LL_TIED,
+    LL_ROPE_THETA,
 };
 
 static const struct option llama_options[] = {
@@ -231,6 +232,7 @@ static const struct option llama_options[] = {
     [LL_VOCAB] = { "vocab", 32000, 1, MAX_VOCAB },
     [LL_ATTENTION] = ATTENTION_OPTION,
     [LL_TIED] = { "tied", 0, 0, 1 },
+    [LL_ROPE_THETA] = { "rope_theta", 10000, 1, 1000000000 }, /* as in Hugging Face's files */
 };
 
 static int rms_norm(struct net *net, const char *name, int x)
@@ -239,9 +241,10 @@ static int rms_norm(struct net *net, const char *name, int x)
                      ATTRS({ ATTR_EPS, 1, V(1e-5) }));
 }
 
-static int rope(struct net *net, const char *name, int x, int heads)
+static int rope(struct net *net, const char *name, int x, int heads, int theta)
 {
-    return hp_net_op(net, OP_ROPE, name, 1, &x, ATTRS({ ATTR_HEADS, 1, V(heads) }));
+    return hp_net_op(net, OP_ROPE, name, 1, &x,
+                     ATTRS({ ATTR_HEADS, 1, V(heads) }, { ATTR_THETA, 1, V(theta) }));
 }
 
 static int llama_layer(struct net *net, int x, const int *option)
@@ -249,9 +252,10 @@ static int llama_layer(struct net *net, int x, const int *option)
     int hidden = option[LL_HIDDEN], heads = option[LL_HEADS];
     int kv_heads = option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads;
     int y = rms_norm(net, "input_norm", x);
-    int q = rope(net, "rope_q", linear(net, "q_proj", y, hidden), heads);
+    int theta = option[LL_ROPE_THETA];
+    int q = rope(net, "rope_q", linear(net, "q_proj", y, hidden), heads, theta);
     int k = linear(net, "k_proj", y, hidden / heads * kv_heads);
-    k = rope(net, "rope_k", k, kv_heads);
+    k = rope(net, "rope_k", k, kv_heads, theta);
     int v = linear(net, "v_proj", y, hidden / heads * kv_heads);
     struct heads how = { heads, kv_heads, true, option[LL_ATTENTION], 0 };
     y = hp_net_attention(net, "attn", q, k, v, how);

@@ -11,6 +11,7 @@ static const char hypar[] = "Song et al., HPCA 2019";
 static const char vgg[] = "Simonyan, Zisserman, ICLR 2015";
 static const char resnet[] = "He et al., CVPR 2016";
 static const char flexflow[] = "Jia et al., MLSys 2019";
+static const char llama3[] = "Grattafiori et al. 2024";
 static const char gnmt[] = "Wu et al. 2016; layers as in PipeDream, SOSP 2019";
 
 static const struct model models[] = {
@@ -55,9 +56,11 @@ static const struct model models[] = {
     { "gpt2", &hp_family_gpt, "positions=1024", 32, "GPT-2 small", "Radford et al. 2019" },
     { "gpt2-xl", &hp_family_gpt, "layers=48,hidden=1600,heads=25,positions=1024", 32, "GPT-2 XL", "Radford et al. 2019" },
     { "gpt3-175b", &hp_family_gpt, "layers=96,hidden=12288,heads=96,seq=2048,positions=2048", 32, "GPT-3", "Brown et al., NeurIPS 2020" },
-    { "llama", &hp_family_llama, "", 32, "LLaMA 2 of any size", "Touvron et al. 2023" },
+    { "llama", &hp_family_llama, "", 32, "LLaMA 2 or 3 of any size", "Touvron et al. 2023" },
     { "llama2-7b", &hp_family_llama, "", 32, "LLaMA 2, 7 billion", "Touvron et al. 2023" },
     { "llama2-70b", &hp_family_llama, "layers=80,hidden=8192,heads=64,kv_heads=8,ffn=28672", 32, "LLaMA 2, 70 billion", "Touvron et al. 2023" },
+    { "llama3-8b", &hp_family_llama, "kv_heads=8,ffn=14336,seq=8192,vocab=128256,rope_theta=500000", 32, "LLaMA 3, 8 billion", llama3 },
+    { "llama3-70b", &hp_family_llama, "layers=80,hidden=8192,heads=64,kv_heads=8,ffn=28672,seq=8192,vocab=128256,rope_theta=500000", 32, "LLaMA 3, 70 billion", llama3 },
 
     { "rnntc", &hp_family_rnntc, "", 32, "FlexFlow: text classification, unrolled", flexflow },
     { "rnnlm", &hp_family_rnnlm, "", 32, "FlexFlow: language model, unrolled", flexflow },
