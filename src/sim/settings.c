@@ -39,7 +39,7 @@ static void list_words(struct words *w)
 enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err)
 {
     struct words words;
-    char text[200];
+    char text[400]; /* all names, beside the word in a line of errors */
     if (!word || strcmp(word, fastest) == 0 || hp_find_comm_algorithm(COMM_ALL_REDUCE, word))
         return HYPAR_OK;
     list_words(&words);

@@ -232,6 +232,7 @@ static void unknown_names(void **state)
         { "rign", "unknown all-reduce 'rign', did you mean ring?" },
         { "hierarchical-sever", "did you mean hierarchical-server" },
         { "frobnicate", "expected one of auto, ring, two-way-ring" },
+        { "frobnicate", ", server, hierarchical-server" }, /* the last of them */
         { "", "expected one of auto, " },
         { "two way ring", "did you mean two-way-ring?" },
     };
