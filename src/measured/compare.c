@@ -344,13 +344,19 @@ static void add_phases(struct matching *m)
 
 /* The whole comparison --------------------------------------------------------------------- */
 
+double hp_run_step_s(const struct hypar_sim *sim)
+{
+    struct hypar_sim_pipeline pipeline = hypar_sim_pipeline(sim);
+    return pipeline.minibatches ? pipeline.window_s / pipeline.minibatches
+                                : hypar_sim_summary(sim).step_s;
+}
+
 static void begin(struct matching *m)
 {
     static const char *const phases[] = { "forward", "backward",      "gradient",
                                           "update",  "communicating", "waiting" };
     struct truth *t = m->truth;
     const struct hypar_measured_step *s = m->measured;
-    struct hypar_sim_pipeline pipeline = hypar_sim_pipeline(m->sim);
     for (int p = 0; p < TRUTH_PHASES; p++)
         t->phase[p].name = phases[p];
     t->n_ranks = s->n_ranks;
@@ -358,8 +364,7 @@ static void begin(struct matching *m)
     t->in_turn = s->in_turn;
     t->step = (struct truth_row){
         .name = "step",
-        .predicted_s = pipeline.minibatches ? pipeline.window_s / pipeline.minibatches
-                                            : hypar_sim_summary(m->sim).step_s,
+        .predicted_s = hp_run_step_s(m->sim),
         .measured_s = s->step_s / s->minibatches,
     };
     m->scale = 1.0 / s->n_ranks / s->minibatches;

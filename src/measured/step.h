@@ -79,6 +79,10 @@ struct truth {
     struct truth_rows place;
 };
 
+/* Seconds of a step as ranks run what was simulated; under pipedream the mean of the window's
+ * minibatches, with its fill and drain. */
+double hp_run_step_s(const struct hypar_sim *sim);
+
 /* Compare a measured with a simulated step, which must have kept its timeline. HYPAR_INVALID if
  * a task differs from the simulated task of its number. Free with hp_truth_free(). */
 enum hypar_status hp_truth_make(struct truth *out, const struct hypar_measured_step *measured,

@@ -55,6 +55,10 @@ One minibatch is a window, too, and is measured as such.
 $ hypar plan mlp:20-16-12-10 --batch 6 --on full:2 --planner pipedream --straight -q -o $TMP/one.json; hypar train $TMP/one.json --in-process --steps 1 -q --kernels reference --trace $TMP/one-trace.json >/dev/null; hypar compare --measured $TMP/one-trace.json $TMP/one.json | grep -c 'a step takes'; rm $TMP/one*.json
 > 1
 
+What is predicted of a window has its fill and drain, with a trace or without.
+$ hypar plan mlp:20-16-12-10 --batch 6 --on full:2 --planner pipedream --straight -q -o $TMP/few.json; for t in '' "--trace $TMP/few-trace.json"; do hypar train $TMP/few.json --in-process --steps 12 -q --kernels reference --json $t 2>/dev/null | grep -o '"predicted": {"step_s": [^,]*'; done | uniq -c | sed 's/: [0-9].*//'; rm $TMP/few*.json
+>       2 "predicted": {"step_s"
+
 PipeDream trains as many minibatches as it is asked for. The last window may be shorter: it computes what a run of its own does.
 $ hypar plan mlp:20-16-12-10 --batch 6 --on full:3 --planner pipedream --straight -q -o $TMP/straight.json
 $ hypar train $TMP/straight.json --in-process --steps 65 --kernels reference -q --json | grep -c '"step"'

@@ -278,12 +278,12 @@ void hypar_report_train(FILE *to, const struct hypar_train_result *result,
 {
     struct hypar_sim_summary step;
     struct truth truth, *known = NULL;
-    if (sim)
+    if (sim) {
         step = hypar_sim_summary(sim);
-    if (find_truth(&truth, result, sim)) {
-        known = &truth;
-        step.step_s = truth.step.predicted_s;
+        step.step_s = hp_run_step_s(sim);
     }
+    if (find_truth(&truth, result, sim))
+        known = &truth;
     if (format == HYPAR_JSON) {
         write_json(to, result, plan, sim, known, sim ? &step : NULL);
     } else {
