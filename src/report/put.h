@@ -91,7 +91,7 @@ char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summa
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound);
 
 /* "Lower bound 1.87 s (mostly arithmetic): no plan is faster by this model of the device; gap
- * 23 %." */
+ * 23 %.", or "...; this step takes 24 times as long." */
 char *hp_bound_text(struct arena *arena, const struct hypar_bound *bound, double step_s);
 
 /* "2 operators, 3.1 % of what is computed, as measured". */

@@ -68,11 +68,13 @@ static double gap_of(const struct hypar_found *found)
 
 char *hp_bound_text(struct arena *arena, const struct hypar_bound *bound, double step_s)
 {
-    double gap = step_s / bound->step_s - 1;
+    double times = step_s / bound->step_s, gap = times - 1;
+    const char *how_far =
+        times >= 10 ? hp_arena_printf(arena, "this step takes %.0f times as long", times)
+                    : hp_arena_printf(arena, "gap %.*f %%", gap < 0.1, 100 * gap);
     return hp_arena_printf(
-        arena,
-        "Lower bound %s (%s): no plan is faster by this model of the device; gap %.*f %%.",
-        hp_time_text(arena, bound->step_s), bound->by, gap < 0.1, 100 * gap);
+        arena, "Lower bound %s (%s): no plan is faster by this model of the device; %s.",
+        hp_time_text(arena, bound->step_s), bound->by, how_far);
 }
 
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *b)
