@@ -217,40 +217,41 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                 \
-    { "precision",                                                                       \
-      OPT_PRECISION,                                                                     \
-      "NAME",                                                                            \
-      0,                                                                                 \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                \
-      0 },                                                                               \
-        { "gradient-precision",                                                          \
-          OPT_GRADIENT_PRECISION,                                                        \
-          "NAME",                                                                        \
-          0,                                                                             \
-          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs)", \
-          0 },                                                                           \
-        { "optimizer",                                                                   \
-          OPT_OPTIMIZER,                                                                 \
-          "NAME",                                                                        \
-          0,                                                                             \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",              \
-          0 },                                                                           \
-        { "framework-memory",                                                            \
-          OPT_FRAMEWORK_MEMORY,                                                          \
-          "BYTES",                                                                       \
-          0,                                                                             \
-          "that the framework takes of each device besides, such as 2GB (0)",            \
-          0 },                                                                           \
-    {                                                                                    \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                \
-            "how likely a plan is to fit into a device's own memory (95)", 0             \
+#define OPT_NUMBERS_ROWS                                                                      \
+    { "precision",                                                                            \
+      OPT_PRECISION,                                                                          \
+      "NAME",                                                                                 \
+      0,                                                                                      \
+      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                     \
+      0 },                                                                                    \
+        { "gradient-precision",                                                               \
+          OPT_GRADIENT_PRECISION,                                                             \
+          "NAME",                                                                             \
+          0,                                                                                  \
+          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs; fp32 " \
+          "under fsdp, megatron)",                                                            \
+          0 },                                                                                \
+        { "optimizer",                                                                        \
+          OPT_OPTIMIZER,                                                                      \
+          "NAME",                                                                             \
+          0,                                                                                  \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                   \
+          0 },                                                                                \
+        { "framework-memory",                                                                 \
+          OPT_FRAMEWORK_MEMORY,                                                               \
+          "BYTES",                                                                            \
+          0,                                                                                  \
+          "that the framework takes of each device besides, such as 2GB (0)",                 \
+          0 },                                                                                \
+    {                                                                                         \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                     \
+            "how likely a plan is to fit into a device's own memory (95)", 0                  \
     }
 
-#define OPT_DROPOUT_MASKS_ROW                                             \
-    {                                                                     \
-        "dropout-masks", OPT_DROPOUT_MASKS, "HOW", 0,                     \
-            "kept for the backward pass, or drawn again there (drawn)", 0 \
+#define OPT_DROPOUT_MASKS_ROW                                                                  \
+    {                                                                                          \
+        "dropout-masks", OPT_DROPOUT_MASKS, "HOW", 0,                                          \
+            "kept for the backward pass, or drawn again there (drawn; kept under megatron)", 0 \
     }
 
 /* Of every command that makes a plan to train by. */
@@ -259,10 +260,12 @@ const char *opt_topology_word(int i);
         "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
     }
 
-#define OPT_FOR_ROW                                                             \
-    {                                                                           \
-        "for", OPT_FOR, "FRAMEWORK", 0,                                         \
-            "torch, megatron or deepspeed: only plans that it can run (any)", 0 \
+#define OPT_FOR_ROW                                                                     \
+    {                                                                                   \
+        "for", OPT_FOR, "FRAMEWORK", 0,                                                 \
+            "torch, megatron or deepspeed: only plans that it can run, with its usual " \
+            "--as, --precision and --optimizer (any)",                                  \
+            0                                                                           \
     }
 
 #define OPT_RECOMPUTE_ROW                                                                     \
@@ -311,7 +314,7 @@ const char *opt_topology_word(int i);
 #define OPT_AS_ROW                                                                              \
     { "as", OPT_AS, "FRAMEWORK", 0,                                                             \
       "the job is run as fsdp, megatron, nemo, ... or a file says, fsdp,kernels=compiled "      \
-      "('hypar frameworks'; compiled)", 0 }
+      "('hypar frameworks'; compiled, or what the plan or --for says)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
       "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }

@@ -144,6 +144,20 @@ struct hypar_interval hp_interval(const struct hypar_calibration *c, double step
                                     .from = *c };
 }
 
+double hp_added_spread(const struct hypar_interval *i)
+{
+    double spread = log(i->high_s / i->low_s) / (2 * EIGHT_OF_TEN);
+    return sqrt(fmax(0, spread * spread - i->from.spread * i->from.spread));
+}
+
+bool hp_measured_apart(const struct hypar_calibration *c)
+{
+    bool device = false;
+    for (int i = 0; i < ROWS && c->on; i++)
+        device |= strcmp(c->on, table[i].device) == 0;
+    return device;
+}
+
 static bool is_sliding(const struct nest *nest, const struct dim_map *map)
 {
     return map->kind == DIM_AXIS && map->taps && nest->axis[map->taps].extent > 1 &&

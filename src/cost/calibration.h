@@ -34,6 +34,13 @@ double hp_convolution_share(const struct hypar_graph *graph,
 struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
                                   const struct less_known *parts);
 
+/* What hp_interval() added to the spread of the calibration, whose rows are not 0: standard
+ * deviations add up as squares. */
+double hp_added_spread(const struct hypar_interval *interval);
+
+/* Is it made of rows of the device and rows of the framework, none with both? */
+bool hp_measured_apart(const struct hypar_calibration *calibration);
+
 /* Eight of ten ratios of two steps of one network on one machine are off by no more than this
  * factor. Most of what a prediction is off by is the same for both. */
 double hp_pair_factor(const struct hypar_calibration *calibration);

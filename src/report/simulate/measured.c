@@ -20,15 +20,42 @@ const struct column hp_energy_columns[] = {
     { 0 },
 };
 
+/* " Why so wide: ..." of an interval whose ends differ by more than this factor. */
+static const double WIDE = 1.5;
+
+/* The terms of a wide interval, the larger one first: how far measured steps scatter, and what
+ * is added for messages and launches (hp_less_known()). */
+static char *width_text(struct arena *arena, const struct hypar_interval *i)
+{
+    if (i->high_s < WIDE * i->low_s)
+        return hp_arena_strdup(arena, "");
+    double scatter = i->from.spread, added = hp_added_spread(i);
+    bool apart = hp_measured_apart(&i->from);
+    char *steps = hp_arena_printf(arena, "%s (%.0f %%)",
+                                  apart ? "no step was measured with this device and this "
+                                          "framework together"
+                                        : "the measured steps scatter",
+                                  100 * scatter);
+    char *other = hp_arena_printf(
+        arena, "messages and launches that a step waits for are predicted less well (%.0f %%)",
+        100 * added);
+    bool first = scatter >= added;
+    return hp_arena_printf(arena, " Why so wide: %s%s%s.", first ? steps : other,
+                           added < 0.01 ? "" : "; ",
+                           added < 0.01 ? ""
+                           : first      ? other
+                                        : steps);
+}
+
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *i)
 {
     if (!i->from.rows)
         return hp_arena_printf(arena,
                                "Not calibrated, no such step was measured: expect %s to %s.",
                                hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s));
-    return hp_arena_printf(arena, "8 of 10 such steps take %s to %s (%s measured: %s).",
+    return hp_arena_printf(arena, "8 of 10 such steps take %s to %s (%s measured: %s).%s",
                            hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s),
-                           hp_thousands(arena, i->from.rows), i->from.on);
+                           hp_thousands(arena, i->from.rows), i->from.on, width_text(arena, i));
 }
 
 const struct column hp_interval_columns[] = {
