@@ -41,6 +41,11 @@ double hp_memory_term(const struct hypar_memory *memory, const struct memory_ter
     return *(const double *)(const void *)((const char *)memory + term->offset);
 }
 
+void hp_add_to_term(struct hypar_memory *memory, const struct memory_term *term, double bytes)
+{
+    *(double *)(void *)((char *)memory + term->offset) += bytes;
+}
+
 double hp_tensor_bytes(const struct hypar_memory *memory)
 {
     double sum = 0;
