@@ -76,6 +76,11 @@ foreach(source ${test_sources})
   hypar_add_test(${module}/${name} test_${module}_${name})
 endforeach()
 
+# The proof on a card, whose stand-in is slow.
+if(CMAKE_CXX_COMPILER)
+  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=20 $<TARGET_FILE:test_program_proof>)
+endif()
+
 # tests/fuzz/fuzz_<name>.c: its corpus is an ordinary test; with HYPAR_FUZZ also a fuzzer.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 foreach(source ${fuzz_sources})

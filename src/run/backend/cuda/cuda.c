@@ -22,12 +22,23 @@ struct cuda_module {
     struct cuda_function *functions;
 };
 
+/* A pinned area; its size is a power of two. */
+struct pinned {
+    struct pinned *next;
+    void *area;
+    size_t bytes;
+    bool used;
+};
+
 struct cuda {
     struct arena arena;
     const struct cuda_driver *driver;
     int number, device;
     void *context, *stream;
     struct cuda_card card;
+    struct pinned *pinned;
+    void *scratch;
+    size_t scratch_bytes;
     struct cuda_module *modules;
     struct memo by_name;
     enum hypar_status status;
@@ -144,6 +155,9 @@ void hp_cuda_close(struct cuda *c)
         c->driver->cuStreamSynchronize(c->stream);
         c->driver->cuStreamDestroy_v2(c->stream);
     }
+    for (struct pinned *p = c->pinned; p; p = p->next)
+        c->driver->cuMemFreeHost(p->area);
+    hp_cuda_free(c, c->scratch);
     for (struct cuda_module *m = c->modules; m; m = m->next)
         c->driver->cuModuleUnload(m->module);
     if (c->context)
@@ -178,28 +192,54 @@ void *hp_cuda_alloc(struct cuda *c, size_t bytes)
     return (void *)(uintptr_t)data;
 }
 
+/* After a failure, too: another back end of the process may use the card. */
 void hp_cuda_free(struct cuda *c, void *data)
 {
-    if (data && c->status == HYPAR_OK)
+    if (data)
         done(c, c->driver->cuMemFree_v2((card_address)(uintptr_t)data), "freeing memory");
 }
 
 void *hp_cuda_pinned_alloc(struct cuda *c, size_t bytes)
 {
     const unsigned flags = CUDA_PINNED_IN_ALL_CONTEXTS | CUDA_PINNED_SEEN_BY_CARD;
-    void *area = NULL;
+    struct pinned *p = c->pinned;
+    size_t size = 4096;
     if (c->status != HYPAR_OK)
         return NULL;
-    int result = c->driver->cuMemHostAlloc(&area, at_least_one(bytes), flags);
-    if (result == CUDA_NO_ROOM || !done(c, result, "taking pinned memory"))
-        return NULL;
-    return area;
+    while (size < bytes && size < SIZE_MAX / 2)
+        size *= 2;
+    while (p && (p->used || p->bytes != size))
+        p = p->next;
+    if (!p) {
+        void *area = NULL;
+        int result = c->driver->cuMemHostAlloc(&area, size, flags);
+        if (result == CUDA_NO_ROOM || !done(c, result, "taking pinned memory"))
+            return NULL;
+        p = NEW(&c->arena, struct pinned, 1);
+        *p = (struct pinned){ .next = c->pinned, .area = area, .bytes = size };
+        c->pinned = p;
+    }
+    p->used = true;
+    return p->area;
 }
 
 void hp_cuda_pinned_free(struct cuda *c, void *area)
 {
-    if (area && c->status == HYPAR_OK)
-        done(c, c->driver->cuMemFreeHost(area), "freeing pinned memory");
+    for (struct pinned *p = area ? c->pinned : NULL; p; p = p->next)
+        if (p->area == area)
+            p->used = false;
+}
+
+void *hp_cuda_scratch(struct cuda *c, size_t bytes)
+{
+    if (bytes <= c->scratch_bytes)
+        return c->scratch;
+    hp_cuda_free(c, c->scratch);
+    c->scratch = hp_cuda_alloc(c, bytes);
+    c->scratch_bytes = c->scratch ? bytes : 0;
+    if (!c->scratch)
+        hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes of scratch", (double)bytes);
+    return c->scratch;
 }
 
 /* Kernels ------------------------------------------------------------------------------- */

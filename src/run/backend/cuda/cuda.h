@@ -29,11 +29,16 @@ void hp_cuda_fail(struct cuda *c, enum hypar_status status, const char *fmt, ...
 
 /* Memory of the card. NULL: there is no room, which is no failure; NULL may be freed. Contents
  * are unknown. A pinned area is memory of the process that kernels read and write too, at the
- * same address. */
+ * same address. Pinned areas are kept for the next one of their size, as the driver takes long
+ * to make one: work that uses an area must be done when it is freed. */
 void *hp_cuda_alloc(struct cuda *c, size_t bytes);
 void hp_cuda_free(struct cuda *c, void *data);
 void *hp_cuda_pinned_alloc(struct cuda *c, size_t bytes);
 void hp_cuda_pinned_free(struct cuda *c, void *area);
+
+/* Memory of the card for work that is begun before the next call. NULL: there is no room, which
+ * is a failure. */
+void *hp_cuda_scratch(struct cuda *c, size_t bytes);
 
 /* The module called `name`, NULL if hp_cuda_module() was not called with this name yet. */
 struct cuda_module *hp_cuda_find(struct cuda *c, const char *name);
