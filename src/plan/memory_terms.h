@@ -37,6 +37,10 @@ struct memory_facts {
                                    0 */
 };
 
+/* Numbers of the terms of tensors: their rows in hp_memory_terms. */
+#define TERM_NUMBER(member, level, shown, words, meaning) TERM_##member,
+enum tensor_term { HYPAR_TENSOR_TERMS(TERM_NUMBER) TENSOR_TERMS };
+
 struct memory_term {
     const char *words, *key;
     size_t offset; /* of the member of struct hypar_memory */
@@ -48,6 +52,7 @@ struct memory_term {
 extern const struct memory_term hp_memory_terms[];
 
 double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term);
+void hp_add_to_term(struct hypar_memory *memory, const struct memory_term *term, double bytes);
 
 /* The plan's own tensors, together. */
 double hp_tensor_bytes(const struct hypar_memory *memory);

@@ -135,22 +135,13 @@ static bool has_receive_buffers(const struct memory_maker *m)
            m->program->schedule->n_stages > 1 && !m->program->iteration->delayed;
 }
 
-/* The term that a buffer of a pass belongs to. Errors that wait are not activations, nor is
- * what belongs to the loss. */
-static double *counted_in(struct held_bytes *held, const struct buffer *buffer)
-{
-    if (buffer->loss)
-        return &held->losses;
-    return buffer->kept && !buffer->backward ? &held->activations : &held->buffers;
-}
-
 static struct held_bytes held_by(const struct memory_maker *m, const struct body_memory *body,
                                  const struct buffer *buffer)
 {
     double bytes = bytes_of(m, buffer);
     struct held_bytes of = { 0 };
-    *counted_in(&of, buffer) = bytes;
-    of.rebuilt = rebuilds(m, body, buffer) ? of.activations : 0;
+    of.term[buffer->term] = bytes;
+    of.rebuilt = rebuilds(m, body, buffer) ? of.term[TERM_activations] : 0;
     of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
     return of;
 }
@@ -300,7 +291,7 @@ static void add_deferred(struct memory_maker *m, const struct buffer *b)
 {
     const struct hypar_plan *plan = m->program->plan;
     double micro_batches = hp_framework_memory(&plan->simulation)->deferred_logits;
-    if (b->loss && b->kept)
+    if (b->term == TERM_losses && b->kept)
         m->shared[b->device] += fmin(micro_batches, m->program->iteration->n_micro) *
                                 hp_precision_bytes(plan->precision) *
                                 (double)hp_box_elements(&b->box);

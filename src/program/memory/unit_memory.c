@@ -106,8 +106,8 @@ struct unit_run {
 
 static void hold(struct body_memory *body, int first, int last, double bytes)
 {
-    body->pass[first].begin.buffers += bytes;
-    body->pass[last].end.buffers += bytes;
+    body->pass[first].begin.term[TERM_buffers] += bytes;
+    body->pass[last].end.term[TERM_buffers] += bytes;
 }
 
 /* Gradients wait, in the plan's precision, for the other ones of their unit. Those that last
@@ -221,13 +221,13 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
     for (int unit = 0; unit < u->n; unit++)
         left += u->copied[device * u->n + unit];
     if (!backward)
-        body->lasts[device][1].parameters += left; /* from action 0 to action 1 */
+        body->lasts[device][1].term[TERM_parameters] += left; /* from action 0 to action 1 */
     for (int r = n_runs - 1; r >= 0; r--) {
         double bytes = r > 0 ? u->copied[device * u->n + run[r].unit] : left;
         if (backward)
-            body->pass[run[r].last].end.parameters += bytes;
+            body->pass[run[r].last].end.term[TERM_parameters] += bytes;
         else
-            body->pass[run[r].first].begin.parameters += bytes;
+            body->pass[run[r].first].begin.term[TERM_parameters] += bytes;
         left -= bytes;
     }
 }

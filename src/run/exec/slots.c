@@ -433,6 +433,10 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
 {
     hp_progress(x);
     enum advance a = hp_any_order(x) ? advance_all(x) : advance(x);
+    if (a == ADVANCE_DONE)
+        x->backend->finish(x->backend);
+    if (x->status == HYPAR_OK)
+        x->status = x->backend->status(x->backend, &x->error);
     if (x->status == HYPAR_OK)
         return a;
     *err = x->error;
