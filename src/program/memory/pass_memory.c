@@ -203,8 +203,8 @@ static void add_to_earlier(const struct memory_maker *m, struct body_memory *bod
 {
     int bytes = hp_precision_bytes(m->program->plan->precision);
     for (int number = 0; number < body->passes->order.n; number++) {
-        body->pass[number].begin.buffers += bytes * elements[number];
-        body->pass[number].end.buffers += bytes * elements[number];
+        body->pass[number].begin.term[TERM_buffers] += bytes * elements[number];
+        body->pass[number].end.term[TERM_buffers] += bytes * elements[number];
     }
 }
 

@@ -161,8 +161,8 @@ static void add_ends(struct memory_maker *m, struct body_memory *body,
         before = buffer;
     }
     int last = run[0].last;
-    body->pass[last].begin.parameters -= freed_at;
-    body->pass[last].end.parameters -= freed_at;
+    body->pass[last].begin.term[TERM_parameters] -= freed_at;
+    body->pass[last].end.term[TERM_parameters] -= freed_at;
     hold(body, last, last, most - all + freed_at);
 }
 
