@@ -124,6 +124,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     return device < cards() ? DONE : BAD_VALUE;
 }
 
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    *bytes = card.bytes;
+    return device < cards() ? DONE : BAD_VALUE;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     *context = &card;

@@ -12,6 +12,7 @@ int cuDeviceGetCount(int *n);
 int cuDeviceGet(int *device, int i);
 int cuDeviceGetName(char *name, int size, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuCtxSetCurrent(void *context);

@@ -58,6 +58,7 @@ static void tell_time(struct executor *x, struct timed_work work, double start_s
 {
     if (!x->settings.timed)
         return;
+    x->backend->finish(x->backend);
     work.seconds = now_if_timed(x) - start_s;
     work.step = x->step;
     x->settings.timed(x->settings.who, &work);

@@ -20,9 +20,8 @@ static_assert(HP_MAX_STATE == 2, "struct cuda_update has as many");
 /* What the text says is seen by the user: how much there is. */
 static void *no_room(struct cuda *c, size_t bytes, const char *what)
 {
-    struct cuda_card card = hp_cuda_card(c);
     hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes%s: %.0f of %.0f are free",
-                 (double)bytes, what, (double)card.free_bytes, (double)card.bytes);
+                 (double)bytes, what, hp_cuda_free_bytes(c), hp_cuda_card(c).memory_bytes);
     return NULL;
 }
 

@@ -35,7 +35,7 @@ struct cuda {
     const struct cuda_driver *driver;
     int number, device;
     void *context, *stream;
-    struct cuda_card card;
+    struct hypar_card card;
     struct pinned *pinned;
     void *scratch;
     size_t scratch_bytes;
@@ -82,20 +82,55 @@ enum hypar_status hp_cuda_status(const struct cuda *c, struct hypar_error *err)
     return c->status == HYPAR_OK ? HYPAR_OK : hp_fail(err, c->status, "%s", c->error.text);
 }
 
-/* Opening ------------------------------------------------------------------------------- */
+/* Cards --------------------------------------------------------------------------------- */
 
-static void describe(struct cuda *c)
+int hp_cuda_count(const struct cuda_driver **out, struct hypar_error *err)
 {
-    const struct cuda_driver *d = c->driver;
-    int major = 0, minor = 0;
-    if (done(c, d->cuDeviceGetName(c->card.name, sizeof c->card.name, c->device), "its name") &&
-        done(c, d->cuDeviceGetAttribute(&major, CUDA_ARCH_MAJOR, c->device), "its kind") &&
-        done(c, d->cuDeviceGetAttribute(&minor, CUDA_ARCH_MINOR, c->device), "its kind"))
-        done(c,
-             d->cuDeviceGetAttribute(&c->card.multiprocessors, CUDA_MULTIPROCESSORS, c->device),
-             "its kind");
-    c->card.arch = 10 * major + minor;
+    const struct cuda_driver *d;
+    int n = 0;
+    if (hp_cuda_driver(&d, err) != HYPAR_OK)
+        return 0;
+    int result = d->cuInit(0);
+    if (result == CUDA_DONE)
+        result = d->cuDeviceGetCount(&n);
+    if (result != CUDA_DONE && result != CUDA_NO_CARD)
+        hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver does not begin: %.200s",
+                text_of(d, result));
+    else if (n <= 0)
+        hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver finds no card");
+    if (out)
+        *out = d;
+    return result == CUDA_DONE ? n : 0;
 }
+
+enum hypar_status hp_cuda_loads(struct hypar_error *err)
+{
+    const struct cuda_compiler *compiler;
+    if (hp_cuda_count(NULL, err) <= 0)
+        return HYPAR_RUNTIME;
+    return hp_cuda_compiler(&compiler, err);
+}
+
+bool hp_cuda_describe(int number, struct hypar_card *out)
+{
+    const struct cuda_driver *d;
+    int device = 0, major = 0, minor = 0;
+    size_t bytes = 0;
+    *out = (struct hypar_card){ 0 };
+    if (number >= hp_cuda_count(&d, NULL) || d->cuDeviceGet(&device, number) != CUDA_DONE ||
+        d->cuDeviceGetName(out->name, sizeof out->name, device) != CUDA_DONE ||
+        d->cuDeviceTotalMem_v2(&bytes, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&major, CUDA_ARCH_MAJOR, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&minor, CUDA_ARCH_MINOR, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&out->multiprocessors, CUDA_MULTIPROCESSORS, device) !=
+            CUDA_DONE)
+        return false;
+    out->arch = 10 * major + minor;
+    out->memory_bytes = (double)bytes;
+    return true;
+}
+
+/* Opening ------------------------------------------------------------------------------- */
 
 /* The primary context of the card, which other libraries of the process use too. */
 static void begin(struct cuda *c)
@@ -106,38 +141,25 @@ static void begin(struct cuda *c)
         done(c, d->cuStreamCreate(&c->stream, 0), "making a stream");
 }
 
-static enum hypar_status find_card(const struct cuda_driver *d, int number, int *device,
-                                   struct hypar_error *err)
-{
-    int n = 0, result = d->cuInit(0);
-    if (result == CUDA_DONE)
-        result = d->cuDeviceGetCount(&n);
-    if (result != CUDA_DONE && result != CUDA_NO_CARD)
-        return hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver does not begin: %.200s",
-                       text_of(d, result));
-    if (n == 0)
-        return hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver finds no card");
-    if (number >= n)
-        return hp_fail(err, HYPAR_RUNTIME, "there is no card %d: NVIDIA's driver finds %d",
-                       number, n);
-    if (d->cuDeviceGet(device, number) != CUDA_DONE)
-        return hp_fail(err, HYPAR_RUNTIME, "card %d cannot be used", number);
-    return HYPAR_OK;
-}
-
 enum hypar_status hp_cuda_open(struct cuda **out, int card, struct hypar_error *err)
 {
     const struct cuda_driver *driver;
-    int device = 0;
+    int device = 0, n = hp_cuda_count(&driver, err);
     struct arena arena = { 0 };
     *out = NULL;
-    TRY(hp_cuda_driver(&driver, err));
-    TRY(find_card(driver, card, &device, err));
+    if (n <= 0)
+        return HYPAR_RUNTIME;
+    if (card >= n)
+        return hp_fail(err, HYPAR_RUNTIME, "there is no card %d: NVIDIA's driver finds %d",
+                       card, n);
+    struct hypar_card about;
+    if (driver->cuDeviceGet(&device, card) != CUDA_DONE || !hp_cuda_describe(card, &about))
+        return hp_fail(err, HYPAR_RUNTIME, "card %d cannot be used", card);
     struct cuda *c = NEW(&arena, struct cuda, 1);
-    *c = (struct cuda){ .arena = arena, .driver = driver, .number = card, .device = device };
-    describe(c);
-    if (c->status == HYPAR_OK)
-        begin(c);
+    *c = (struct cuda){
+        .arena = arena, .driver = driver, .number = card, .device = device, .card = about
+    };
+    begin(c);
     enum hypar_status status = hp_cuda_status(c, err);
     if (status == HYPAR_OK)
         *out = c;
@@ -166,11 +188,16 @@ void hp_cuda_close(struct cuda *c)
     hp_arena_free(&arena);
 }
 
-struct cuda_card hp_cuda_card(struct cuda *c)
+struct hypar_card hp_cuda_card(const struct cuda *c)
 {
-    struct cuda_card card = c->card;
-    done(c, c->driver->cuMemGetInfo_v2(&card.free_bytes, &card.bytes), "its memory");
-    return card;
+    return c->card;
+}
+
+double hp_cuda_free_bytes(struct cuda *c)
+{
+    size_t free_bytes = 0, bytes = 0;
+    done(c, c->driver->cuMemGetInfo_v2(&free_bytes, &bytes), "its memory");
+    return (double)free_bytes;
 }
 
 /* Memory -------------------------------------------------------------------------------- */

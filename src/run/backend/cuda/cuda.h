@@ -10,12 +10,22 @@
 #ifndef RUN_BACKEND_CUDA_CUDA_H
 #define RUN_BACKEND_CUDA_CUDA_H
 
+#include <hypar/run.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
 struct cuda;
+struct cuda_driver;
 struct cuda_module;   /* a compiled source */
 struct cuda_function; /* a kernel of a module */
+
+/* Are the libraries and a card there? */
+enum hypar_status hp_cuda_loads(struct hypar_error *err);
+
+/* The number of cards, 0 with a reason if there are none. Needs no context. */
+int hp_cuda_count(const struct cuda_driver **driver, struct hypar_error *err);
+bool hp_cuda_describe(int card, struct hypar_card *out);
 
 /* Card number `card`. HYPAR_RUNTIME: a library is missing, there is no such card, or the driver
  * refuses. */
@@ -66,14 +76,9 @@ void hp_cuda_launch(struct cuda *c, struct cuda_function *function,
 /* Wait until all work is done. */
 void hp_cuda_finish(struct cuda *c);
 
-/* What is known about a card. */
-struct cuda_card {
-    char name[96];
-    int arch; /* 90: compute capability 9.0 */
-    int multiprocessors;
-    size_t bytes, free_bytes;
-};
-struct cuda_card hp_cuda_card(struct cuda *c);
+/* What is known about the card; and how much of its memory is free. */
+struct hypar_card hp_cuda_card(const struct cuda *c);
+double hp_cuda_free_bytes(struct cuda *c);
 
 /* Compile a source for an architecture, without a card; the code is taken from `arena`.
  * HYPAR_RUNTIME: NVRTC is missing, or refuses the source. */

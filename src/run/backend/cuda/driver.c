@@ -39,6 +39,7 @@ static const struct library_symbol driver_symbols[] = {
     OF_DRIVER(cuDeviceGet),
     OF_DRIVER(cuDeviceGetName),
     OF_DRIVER(cuDeviceGetAttribute),
+    OF_DRIVER(cuDeviceTotalMem_v2),
     OF_DRIVER(cuDevicePrimaryCtxRetain),
     OF_DRIVER(cuDevicePrimaryCtxRelease_v2),
     OF_DRIVER(cuCtxSetCurrent),
@@ -187,8 +188,7 @@ static enum hypar_status report(const struct loaded *loaded, const char *what,
 {
     if (loaded->status == HYPAR_OK)
         return HYPAR_OK;
-    return hp_fail(err, loaded->status, "%s cannot be loaded: %.500s", what,
-                   loaded->error.text);
+    return hp_fail(err, loaded->status, "%s: %.500s", what, loaded->error.text);
 }
 
 enum hypar_status hp_cuda_driver(const struct cuda_driver **out, struct hypar_error *err)
