@@ -35,6 +35,22 @@ static void print_usage(FILE *to)
     fputs("\n'hypar COMMAND --help' tells the options of one.\n", to);
 }
 
+/* "...: 8 x NVIDIA H200" */
+static void add_cards(char *text, size_t size)
+{
+    enum { MOST = 64 };
+    struct hypar_card card[MOST];
+    int n = hypar_cards(card, MOST), same;
+    for (int i = 0; i < n && i < MOST; i += same) {
+        size_t length = strlen(text);
+        for (same = 1; i + same < n && i + same < MOST; same++)
+            if (strcmp(card[i + same].name, card[i].name) != 0)
+                break;
+        snprintf(text + length, size - length, "%s%d x %s", i ? ", " : ": ", same,
+                 card[i].name);
+    }
+}
+
 /* Is the library of a line of hypar_features(), "mpi: yes (...)", there, and what that means. A
  * build may have it and this machine not. */
 static bool look_at_feature(const char *line, char name[32], struct hypar_error *means)
@@ -49,6 +65,8 @@ static bool look_at_feature(const char *line, char name[32], struct hypar_error 
             snprintf(means->text, sizeof means->text,
                      "training on several processes, but mpirun is not in PATH: under a "
                      "launcher of your own alone");
+        if (strcmp(name, "cuda") == 0)
+            add_cards(means->text, sizeof means->text);
         return true;
     }
     snprintf(means->text, sizeof means->text, "cannot be loaded: %.400s", why.text);

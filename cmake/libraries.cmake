@@ -128,8 +128,27 @@ add_custom_command(
 add_library(hypar-page OBJECT ${PROJECT_BINARY_DIR}/page_source.c)
 target_include_directories(hypar-page PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
+# The kernels of cards as C, made at build time.
+set(cuda_folder ${PROJECT_SOURCE_DIR}/src/run/backend/cuda)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cu)
+file(GLOB cuda_headers CONFIGURE_DEPENDS ${cuda_folder}/*.h)
+set(cuda_texts)
+foreach(source ${cuda_sources})
+  get_filename_component(name ${source} NAME_WE)
+  set(text ${PROJECT_BINARY_DIR}/cuda_${name}.c)
+  add_custom_command(
+    OUTPUT ${text}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DFILE=${source} -DOUT=${text}
+            -P ${PROJECT_SOURCE_DIR}/cmake/cuda.cmake
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/cuda.cmake ${cuda_headers}
+            ${PROJECT_SOURCE_DIR}/src/run/optimizer/coefficients.h)
+  list(APPEND cuda_texts ${text})
+endforeach()
+add_library(hypar-cuda OBJECT ${cuda_texts})
+target_include_directories(hypar-cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+
 function(hypar_use_library_settings target)
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:hypar-page>)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:hypar-page> $<TARGET_OBJECTS:hypar-cuda>)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -32,6 +32,25 @@ function(hypar_add_program target source)
   target_link_libraries(${target} PRIVATE hypar-internal m)
 endfunction()
 
+# A stand-in for NVIDIA's driver and compiler, which compiles kernels for the host: it needs a C++ compiler.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  set(stand_in_folder ${PROJECT_BINARY_DIR}/tests/cuda)
+  set(parts driver nvrtc)
+  set(files libcuda.so.1 libnvrtc.so.12)
+  foreach(part file IN ZIP_LISTS parts files)
+    add_library(stand-in-${part} MODULE tests/cuda/${part}.c)
+    set_target_properties(stand-in-${part} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file}
+      C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${stand_in_folder})
+    target_include_directories(stand-in-${part} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(stand-in-${part} PRIVATE
+      STAND_IN_CXX="${CMAKE_CXX_COMPILER}" STAND_IN_ROOT="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(stand-in-${part} PRIVATE ${CMAKE_DL_LIBS})
+  endforeach()
+endif()
+
 # tests/*.c: what several tests share.
 file(GLOB support_sources CONFIGURE_DEPENDS tests/*.c)
 set(test_support)
@@ -40,6 +59,10 @@ if(support_sources)
   add_library(test-support STATIC ${support_sources})
   target_include_directories(test-support PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(test-support PUBLIC hypar-internal PkgConfig::CMOCKA)
+  if(CMAKE_CXX_COMPILER)
+    target_compile_definitions(test-support PRIVATE STAND_IN_FOLDER="${stand_in_folder}")
+    add_dependencies(test-support stand-in-driver stand-in-nvrtc)
+  endif()
 endif()
 
 # tests/<module>/test_<name>.c is the test <module>/<name>.
@@ -52,6 +75,11 @@ foreach(source ${test_sources})
   target_link_libraries(test_${module}_${name} PRIVATE ${test_support} PkgConfig::CMOCKA)
   hypar_add_test(${module}/${name} test_${module}_${name})
 endforeach()
+
+# The proof on a card, whose stand-in is slow.
+if(CMAKE_CXX_COMPILER)
+  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=20 $<TARGET_FILE:test_program_proof>)
+endif()
 
 # tests/fuzz/fuzz_<name>.c: its corpus is an ordinary test; with HYPAR_FUZZ also a fuzzer.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
@@ -87,11 +115,8 @@ if(HYPAR_HAS_ASAN AND NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
 endif()
 
 # Each public header stands on its own, in C and in C++; that it compiles is the test.
-include(CheckLanguage)
-check_language(CXX)
 set(header_languages c)
 if(CMAKE_CXX_COMPILER)
-  enable_language(CXX)
   list(APPEND header_languages cpp)
 endif()
 file(GLOB headers CONFIGURE_DEPENDS include/hypar/*.h)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "program/memory/memory.h"
+#include "tests/card_backend.h"
 #include "tests/far_backend.h"
 
 static const double tolerance = 1e-9;
@@ -329,7 +330,9 @@ static int count_tags(const struct hypar_program *p)
 static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error *err)
 {
     const struct kernels *kernels = hp_kernels_find("reference");
-    a->backend = a->settings.far_arrays ? far_backend(kernels) : hp_host_backend(kernels);
+    a->backend = a->settings.arrays == ARRAYS_FAR       ? far_backend(kernels)
+                 : a->settings.arrays == ARRAYS_ON_CARD ? card_backend(kernels)
+                                                        : hp_host_backend(kernels);
     struct executor_settings settings = { .backend = &a->backend,
                                           .real = REAL_F64,
                                           .optimizer = a->settings.optimizer,

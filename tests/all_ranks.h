@@ -9,6 +9,9 @@
 #include "run/exec/executor.h"
 #include "tests/unsplit_run.h"
 
+/* Whose arrays the ranks use: the process's own; arrays that it cannot read; a card's. */
+enum arrays { ARRAYS_HERE, ARRAYS_FAR, ARRAYS_ON_CARD };
+
 struct all_ranks_settings {
     const struct run_data *data; /* in double precision */
     const struct run_data
@@ -21,7 +24,7 @@ struct all_ranks_settings {
     /* The unsplit run does in its micro-batches what the devices do: a number is then wrong
      * relative to itself, not to its tensor. */
     bool micro_is_device;
-    bool far_arrays; /* on a back end whose arrays the process cannot read */
+    enum arrays arrays;
     bool
         few_tags; /* no more than messages of one micro-batch have, and chunks that are small */
 };

@@ -13,9 +13,9 @@
  *     RESERVED    what the allocator holds and does not hand out
  *     DEVICE      what lies outside the allocator
  *
- * The bytes of a tensor term are counted from the program: counted_in() of
- * src/program/memory/pass_memory.c says to which term a buffer of a pass belongs. The bytes of
- * any other term are a function MEMBER_bytes() of src/plan/memory_terms.c. */
+ * The bytes of a tensor term are counted from the program: each buffer of a pass names its term
+ * (src/program/memory/buffers.h). The bytes of any other term are a function MEMBER_bytes() of
+ * src/plan/memory_terms.c. */
 #ifndef HYPAR_MEMORY_TERMS_H
 #define HYPAR_MEMORY_TERMS_H
 

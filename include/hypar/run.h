@@ -194,6 +194,18 @@ HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
 HYPAR_API void hypar_measure_links(struct hypar_ranks *ranks, const char *device, bool anew,
                                    struct hypar_profile *profile);
 
+/* A card of this machine. */
+struct hypar_card {
+    char name[96];
+    int arch; /* 90: compute capability 9.0 */
+    int multiprocessors;
+    double memory_bytes;
+};
+
+/* Fill in at most `most` cards; returns how many there are. 0: none, or the driver is missing;
+ * hypar_feature_loads("cuda") tells why. */
+HYPAR_API int hypar_cards(struct hypar_card *card, int most);
+
 /* What computes: "fast, OpenBLAS ..."; `kernels` as in hypar_train_options. */
 HYPAR_API const char *hypar_kernels_text(const char *kernels);
 

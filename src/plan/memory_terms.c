@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/normal.h"
+
 static double workspaces_bytes(const struct memory_facts *at)
 {
     return at->usual.workspaces * at->usual.workspace_bytes;
@@ -39,6 +41,11 @@ const struct memory_term hp_memory_terms[] = { HYPAR_TENSOR_TERMS(COUNTED)
 double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term)
 {
     return *(const double *)(const void *)((const char *)memory + term->offset);
+}
+
+void hp_add_to_term(struct hypar_memory *memory, const struct memory_term *term, double bytes)
+{
+    *(double *)(void *)((char *)memory + term->offset) += bytes;
 }
 
 double hp_tensor_bytes(const struct hypar_memory *memory)
@@ -106,29 +113,13 @@ static struct hypar_framework_memory usual_memory(const struct hypar_device *dev
     return m;
 }
 
-/* The normal distribution, and the value below which a share of it lies. */
-static double normal_share(double value)
-{
-    return erfc(-value / sqrt(2)) / 2;
-}
-
-static double normal_value(double share)
-{
-    double low = -8, high = 8;
-    while (high - low > 1e-9) {
-        double middle = (low + high) / 2;
-        *(normal_share(middle) < share ? &low : &high) = middle;
-    }
-    return high;
-}
-
 double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how)
 {
     double all = device->usable_bytes > 0 ? device->usable_bytes : (double)device->memory_bytes;
     if (!runs_framework(device, how) || !(how->certainty > 0))
         return all;
     struct hypar_framework_memory m = usual_memory(device, how);
-    double margin = exp(m.bias + normal_value(how->certainty) * m.spread);
+    double margin = exp(m.bias + hp_normal_value(how->certainty) * m.spread);
     return margin > 1 ? all / margin : all;
 }
 
@@ -136,7 +127,7 @@ double hypar_memory_probability(const struct hypar_memory *m)
 {
     if (!(m->error_spread > 0) || !(m->peak > 0) || isinf(m->limit))
         return m->peak <= m->limit;
-    return normal_share((log(m->limit / m->peak) - m->error_bias) / m->error_spread);
+    return hp_normal_share((log(m->limit / m->peak) - m->error_bias) / m->error_spread);
 }
 
 void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,

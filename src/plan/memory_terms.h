@@ -37,6 +37,10 @@ struct memory_facts {
                                    0 */
 };
 
+/* Numbers of the terms of tensors: their rows in hp_memory_terms. */
+#define TERM_NUMBER(member, level, shown, words, meaning) TERM_##member,
+enum tensor_term { HYPAR_TENSOR_TERMS(TERM_NUMBER) TENSOR_TERMS };
+
 struct memory_term {
     const char *words, *key;
     size_t offset; /* of the member of struct hypar_memory */
@@ -48,6 +52,7 @@ struct memory_term {
 extern const struct memory_term hp_memory_terms[];
 
 double hp_memory_term(const struct hypar_memory *memory, const struct memory_term *term);
+void hp_add_to_term(struct hypar_memory *memory, const struct memory_term *term, double bytes);
 
 /* The plan's own tensors, together. */
 double hp_tensor_bytes(const struct hypar_memory *memory);
@@ -60,14 +65,6 @@ const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simu
 int hp_state_copies(const struct hypar_plan *plan, int tensor);
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
-
-/* Are short weights copies that are cast from masters in each step? A framework that runs
- * operator by operator casts them so. */
-bool hp_casts_weights(const struct hypar_plan *plan);
-
-/* ... and do copies that are not divided end when their gradients are computed? They stay for
- * later micro-batches, if there are any. */
-bool hp_copies_weights(const struct hypar_plan *plan);
 
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
 void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,

@@ -120,26 +120,28 @@ static bool is_known(struct hunt *h, const struct hypar_plan *plan, const struct
     return hp_table_number(&h->seen, &h->scratch, key, sizeof key) < n;
 }
 
-static void try_planner(struct hunt *h, const struct planner *planner,
+/* Returns whether the planner found a plan that was not known. */
+static bool try_planner(struct hunt *h, const struct planner *planner,
                         const struct nearby *there, int rows)
 {
     struct hypar_found *found;
     struct hypar_error why;
     if (hp_stopped(h->problem->options->stop) ||
         hp_try_divided(planner, &there->problem, &found, &why) != HYPAR_OK)
-        return;
-    if (!is_known(h, found->plan, there->subset) &&
-        hp_check_state(planner, &there->problem, found, &why) == HYPAR_OK) {
+        return false;
+    bool is_new = !is_known(h, found->plan, there->subset);
+    if (is_new && hp_check_state(planner, &there->problem, found, &why) == HYPAR_OK) {
         struct verdict v = hp_carry_found(h->problem, there, found);
         if (hp_fits(&v.memory) && v.step_s < h->verdict.step_s) {
             hypar_found_free(h->best);
             h->best = found;
             h->verdict = v;
             h->rows = rows;
-            return;
+            return true;
         }
     }
     hypar_found_free(found);
+    return is_new;
 }
 
 static bool is_one_of(const struct hunt *h, const struct planner *planner, enum which which)
@@ -151,23 +153,30 @@ static bool is_one_of(const struct hunt *h, const struct planner *planner, enum 
 }
 
 /* Run all planners, those whose choice depends on the links' bandwidth, or those for unlike
- * devices. */
-static void try_planners(struct hunt *h, const struct nearby *there, int rows, enum which which)
+ * devices. Returns whether any found a plan that was not known. */
+static bool try_planners(struct hunt *h, const struct nearby *there, int rows, enum which which)
 {
+    bool is_new = false;
     for (int i = 0; hp_planner_at(i); i++)
         if (is_one_of(h, hp_planner_at(i), which))
-            try_planner(h, hp_planner_at(i), there, rows);
+            is_new |= try_planner(h, hp_planner_at(i), there, rows);
+    return is_new;
 }
 
+/* Try plans for slower and faster links; for four times as slow or fast ones only where two
+ * times gave a plan that was not known. */
 static void try_links(struct hunt *h, int rows)
 {
-    static const double factor[] = { 0.5, 2, 0.25, 4 };
-    for (int i = 0; i < 4; i++) {
-        struct nearby n;
-        if (!hp_nearby_begin(&n, h->problem, rows, factor[i]))
-            return;
-        try_planners(h, &n, rows, ASK_LINKS);
-        hp_nearby_end(&n);
+    static const double factor[2][2] = { { 0.5, 0.25 }, { 2, 4 } };
+    for (int faster = 0; faster < 2; faster++) {
+        bool is_new = true;
+        for (int i = 0; i < 2 && is_new; i++) {
+            struct nearby n;
+            if (!hp_nearby_begin(&n, h->problem, rows, factor[faster][i]))
+                return;
+            is_new = try_planners(h, &n, rows, ASK_LINKS);
+            hp_nearby_end(&n);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ $ hypar --version | sed 's/: \(yes\|no\) .*/: yes or no/'
 > hwloc: yes or no
 > openblas: yes or no
 > mpi: yes or no
+> cuda: yes or no
 > protobuf-c: yes or no
 
 $ hypar version | head -n 1
@@ -11,9 +12,13 @@ $ hypar version | head -n 1
 
 A library that this machine does not have is told of, though the build has it.
 $ for name in libmpi.so.40 libopenblas.so.0; do : >$TMP/$name; done
-$ LD_LIBRARY_PATH=$TMP hypar --version | grep -c 'yes (fast\|yes (training'
+$ LD_LIBRARY_PATH=$TMP hypar --version | grep -c 'yes (fast\|yes (training on several'
 > 0
 ? 1
+
+A library that is there and cannot be used is told of, too.
+$ : >$TMP/libcuda.so.1; HYPAR_CUDA_PATH=$TMP hypar --version | sed -n "s|$TMP|TMP|;/^cuda/p"; rm $TMP/libcuda.so.1
+> cuda: no (cannot be loaded: NVIDIA's driver: TMP/libcuda.so.1: file too short)
 
 Without mpirun ranks are not started here.
 $ mkdir $TMP/bin; ln -s "$(command -v hypar)" $TMP/bin; PATH=$TMP/bin hypar --version | grep '^mpi: yes' | grep -cv 'but mpirun is not in PATH'
@@ -21,7 +26,7 @@ $ mkdir $TMP/bin; ln -s "$(command -v hypar)" $TMP/bin; PATH=$TMP/bin hypar --ve
 ? 1
 
 $ hypar --version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], *v["libraries"])'
-> 0.1.0 hwloc openblas mpi protobuf-c
+> 0.1.0 hwloc openblas mpi cuda protobuf-c
 
 Tests of the command say so if the library beside it is newer.
 $ cp "$(command -v hypar)" $TMP; touch -d '1 hour ago' $TMP/hypar; PATH=$TMP:$PATH sh tests/cli/current.sh

@@ -8,6 +8,7 @@
  *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
  *     HYPAR_PROOF_WRITE   a folder that graphs and plans of all pairs are written to, for
  *                         `hypar train` (tests/mpi/random.sh)
+ *     HYPAR_PROOF_CARD    on a card: a stand-in, or with HYPAR_TEST_CARD the machine's own
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -438,7 +439,9 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
                                            .order = order,
                                            .optimizer = hp_optimizer(pair->plan->optimizer),
                                            .seed = pair->seed,
-                                           .far_arrays = pair->seed & 1,
+                                           .arrays = getenv("HYPAR_PROOF_CARD") ? ARRAYS_ON_CARD
+                                                     : pair->seed & 1           ? ARRAYS_FAR
+                                                                                : ARRAYS_HERE,
                                            .reference = reference };
     struct all_ranks *ranks;
     enum hypar_status status = all_ranks_new(&ranks, pair->program, &settings, &pair->err);

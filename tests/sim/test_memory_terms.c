@@ -193,6 +193,7 @@ static void table(void **state)
     int n = 0;
     for (const struct memory_term *t = hp_memory_terms; t->words; t++, n++) {
         assert_true((t->level == MEMORY_TENSORS) == (t->bytes == NULL));
+        assert_true((t->level == MEMORY_TENSORS) == (n < TENSOR_TERMS));
         for (const struct memory_term *other = hp_memory_terms; other < t; other++) {
             assert_string_not_equal(t->words, other->words);
             assert_string_not_equal(t->key, other->key);

@@ -3,19 +3,23 @@
 
 #include <string.h>
 
-/* The overlap of one part of the reader along one dimension. */
+/* A dimension that the writer or the reader divides, and the part of it that is read. */
 struct reach {
-    int first, last; /* parts of the writer */
+    int axis[2];                   /* the writer's, the reader's; -1: none */
+    const struct borders *part[2]; /* the same */
     struct range read;
+    int first, last; /* parts of the writer that this touches */
 };
 
 struct walk {
     struct transfer *t;
     const struct placement *from;
-    int copies;      /* devices that have each piece of the writer */
-    int *copy;       /* offsets from the first device to the others */
-    double *load;    /* by link: seconds for each byte of an element */
-    double elements; /* that move to another device */
+    int n_divided;
+    double undivided; /* elements: the other dimensions together */
+    int copies;       /* devices that have each piece of the writer */
+    int *copy;        /* offsets from the first device to the others */
+    double *load;     /* by link: seconds for each byte of an element */
+    double elements;  /* that move to another device */
     struct reach reach[MAX_DIMS];
 };
 
@@ -54,14 +58,14 @@ static void deliver(struct walk *w, int i, int j, double elements)
  * dimension. An axis that indexes two dimensions has one coordinate. */
 static void visit(struct walk *w, int d, int i, int j, double elements, int *coordinate)
 {
-    if (d == w->t->n_dims) {
+    if (d == w->n_divided) {
         deliver(w, i, j, elements);
         return;
     }
-    int axis = w->t->dim[d].axis[0];
-    const struct borders *from = hp_borders(w->t, 0, d, hp_axis_id(w->from, axis));
-    for (int p = w->reach[d].first; p <= w->reach[d].last; p++) {
-        double length = hp_overlap(from->part[p], w->reach[d].read);
+    const struct reach *reach = &w->reach[d];
+    int axis = reach->axis[0];
+    for (int p = reach->first; p <= reach->last; p++) {
+        double length = hp_overlap(reach->part[0]->part[p], reach->read);
         int before = axis >= 0 ? coordinate[axis] : -1;
         if (length <= 0 || (before >= 0 && before != p))
             continue;
@@ -92,31 +96,46 @@ static void list_copies(struct walk *w)
     }
 }
 
-/* The parts of the writer that a range touches; borders ascend. */
-static struct reach reach_of(const struct borders *from, struct range read)
+/* Find the divided dimensions. */
+static void list_divided(struct walk *w, const struct placement *to)
 {
-    struct reach r = { .first = 0, .last = from->n - 1, .read = read };
-    while (r.first < r.last && from->part[r.first].hi <= read.lo)
-        r.first++;
-    while (r.last > r.first && from->part[r.last].lo >= read.hi)
-        r.last--;
-    return r;
+    w->undivided = 1;
+    w->n_divided = 0;
+    for (int d = 0; d < w->t->n_dims; d++) {
+        const int *axis = w->t->dim[d].axis;
+        int from_id = hp_axis_id(w->from, axis[0]), to_id = hp_axis_id(to, axis[1]);
+        const struct borders *from = hp_borders(w->t, 0, d, from_id);
+        const struct borders *read = hp_borders(w->t, 1, d, to_id);
+        if (from_id || to_id)
+            w->reach[w->n_divided++] =
+                (struct reach){ .axis = { axis[0], axis[1] }, .part = { from, read } };
+        else
+            w->undivided *= hp_overlap(from->part[0], read->part[0]);
+    }
 }
 
-static void visit_reader(struct walk *w, const struct placement *to, const int *place,
-                         int device)
+/* The reader's range in a divided dimension, and the parts of the writer that it touches;
+ * borders ascend. */
+static void read_part(struct reach *r, const int *place)
+{
+    const struct borders *from = r->part[0];
+    r->read = r->part[1]->part[r->axis[1] >= 0 ? place[r->axis[1]] : 0];
+    r->first = 0;
+    r->last = from->n - 1;
+    while (r->first < r->last && from->part[r->first].hi <= r->read.lo)
+        r->first++;
+    while (r->last > r->first && from->part[r->last].lo >= r->read.hi)
+        r->last--;
+}
+
+static void visit_reader(struct walk *w, const int *place, int device)
 {
     int coordinate[MAX_AXES];
     for (int a = 0; a < MAX_AXES; a++)
         coordinate[a] = -1;
-    for (int d = 0; d < w->t->n_dims; d++) {
-        int axis = w->t->dim[d].axis[1];
-        const struct borders *read = hp_borders(w->t, 1, d, hp_axis_id(to, axis));
-        const struct borders *from =
-            hp_borders(w->t, 0, d, hp_axis_id(w->from, w->t->dim[d].axis[0]));
-        w->reach[d] = reach_of(from, read->part[axis >= 0 ? place[axis] : 0]);
-    }
-    visit(w, 0, 0, device, 1, coordinate);
+    for (int d = 0; d < w->n_divided; d++)
+        read_part(&w->reach[d], place);
+    visit(w, 0, 0, device, w->undivided, coordinate);
 }
 
 /* Parts in the order of their devices' digits: the first axis of the nest is outermost. */
@@ -132,8 +151,11 @@ static void walk_pairs(struct walk *w, const struct placement *to)
     w->load = w->t->link_load;
     memset(w->load, 0, n_loads * sizeof *w->load);
     list_copies(w);
+    list_divided(w, to);
+    if (w->undivided <= 0)
+        return;
     for (int part = 0; part < to->n_parts; part++) {
-        visit_reader(w, to, place, device);
+        visit_reader(w, place, device);
         for (int a = nest->n_axes - 1; a >= 0; a--) { /* the next part */
             device += to->axis[a].stride;
             if (++place[a] < to->axis[a].degree)

@@ -614,6 +614,8 @@ static void find_actions(const struct buffer_finder *f, const struct body_passes
     if (b->rests || b->over || b->waits)
         b->end = -1;
     b->kept = b->action != b->last;
+    /* errors that wait are not activations */
+    b->term = b->kept && !b->backward ? TERM_activations : TERM_buffers;
 }
 
 /* Buffer `i` of the holder: from when to when, and what is kept of it. */

@@ -39,6 +39,7 @@
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 
+#include "plan/memory_terms.h"
 #include "program/memory/held_as.h"
 #include "program/memory/passes.h"
 
@@ -63,9 +64,9 @@ struct buffer {
     int arrives;     /* while it is found: the action after whose passes it is received, -1 */
     bool mask;       /* a byte for each element: the mask that this part of the dropout whose
                         output the place is draws */
-    bool loss;       /* fp32 beside the short logits or their errors */
     int saved_bytes; /* of each element: what the framework saves beside it; else 0 */
     int part;
+    enum tensor_term term; /* of memory that a pass's buffer counts in */
 };
 
 /* Disjoint. */

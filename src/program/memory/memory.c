@@ -19,7 +19,7 @@ static void note(struct held_bytes *most, struct held_bytes at)
 static void note_action(struct body_memory *body, int action, const struct held_bytes *at)
 {
     struct held_bytes later = *at;
-    later.gradients = 0;
+    later.term[TERM_gradients] = 0;
     note(&body->first[action], *at);
     note(&body->most[action], later);
     body->most_saved[action] = fmax(body->most_saved[action], at->saved);
@@ -30,7 +30,7 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
                     struct held_bytes *at)
 {
     hp_add_held(at, &t->begin, 1);
-    at->gradients += t->gradients;
+    at->term[TERM_gradients] += t->gradients;
     note_action(body, action, at);
     hp_add_held(at, &t->end, -1);
 }
@@ -266,7 +266,7 @@ static struct held_bytes slot_bytes(const struct memory_maker *m, const struct f
                   ? body->most
                   : body->first)[first + flight->own];
     for (int i = 0; i < f->n_own; i++)
-        at.gradients += flight->grown >> i & 1 ? m->body[0].gradients[first + i] : 0;
+        at.term[TERM_gradients] += flight->grown >> i & 1 ? m->body[0].gradients[first + i] : 0;
     return at;
 }
 
@@ -280,7 +280,7 @@ static struct held_bytes in_flight(const struct memory_maker *m, const struct fl
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
         if (flight->others[i])
-            at.buffers +=
+            at.term[TERM_buffers] +=
                 flight->others[i] * m->body[body].over[hp_memory_at(m->model, device, own)];
     }
     return at;
@@ -318,8 +318,8 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->buffers += m->received[device];
     out->gradients -= m->model->begun[device];
     m->model->fixed[device] = hp_tensor_bytes(out);
-#define ADD_MOST(member, level, shown, words, meaning) out->member += most.member;
-    HYPAR_TENSOR_TERMS(ADD_MOST)
+    for (int i = 0; i < TENSOR_TERMS; i++)
+        hp_add_to_term(out, &hp_memory_terms[i], most.term[i]);
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
     double tensors = hp_tensor_bytes(out);
@@ -385,7 +385,7 @@ static void hand_over(struct memory_maker *m, int b)
         const struct slot_list *list = hp_slots_of(m->program->schedule, d);
         int n_own = model->actions[d + 1] - model->actions[d] - 1;
         struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
-        model->kept[b][d] = level_bytes(m, &between, n_own, d).activations;
+        model->kept[b][d] = level_bytes(m, &between, n_own, d).term[TERM_activations];
         for (int i = 0; i < n_own; i++)
             model->rest[b][d] += hp_held_sum(&body->lasts[d][i * (n_own + 1) + n_own]);
     }
@@ -393,7 +393,7 @@ static void hand_over(struct memory_maker *m, int b)
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
             (struct memory_delta){ hp_held_sum(&t->begin), hp_held_sum(&t->end),
-                                   t->end.activations, t->gradients };
+                                   t->end.term[TERM_activations], t->gradients };
     }
 }
 

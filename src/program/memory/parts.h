@@ -7,18 +7,18 @@
 #include "program/memory/memory.h"
 
 /* Bytes of tensors that a device holds at one time, of the micro-batch at hand: by term, and
- * shares of `activations` and of all terms. */
+ * shares of activations and of all terms. */
 struct held_bytes {
-    HYPAR_TENSOR_TERMS(HYPAR_MEMORY_MEMBER)
-    double rebuilt; /* of `activations`: what recomputation would not keep */
+    double term[TENSOR_TERMS];
+    double rebuilt; /* of activations: what recomputation would not keep */
     double saved;   /* what the backward half reads */
 };
 
 static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *bytes,
                                double times)
 {
-#define ADD_TERM(member, level, shown, words, meaning) to->member += times * bytes->member;
-    HYPAR_TENSOR_TERMS(ADD_TERM)
+    for (int i = 0; i < TENSOR_TERMS; i++)
+        to->term[i] += times * bytes->term[i];
     to->rebuilt += times * bytes->rebuilt;
     to->saved += times * bytes->saved;
 }
@@ -26,8 +26,8 @@ static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *b
 static inline double hp_held_sum(const struct held_bytes *held)
 {
     double sum = 0;
-#define SUM_TERM(member, level, shown, words, meaning) sum += held->member;
-    HYPAR_TENSOR_TERMS(SUM_TERM)
+    for (int i = 0; i < TENSOR_TERMS; i++)
+        sum += held->term[i];
     return sum;
 }
 
@@ -56,8 +56,11 @@ struct body_memory {
 struct unit_memory {
     int n;            /* 0: each by itself */
     int *of_op;       /* n - 1: it is in no layer */
+    bool copies;      /* a step computes with copies of parameters */
+    bool copies_end;  /* ... which end when their gradients are computed */
     bool *has_params; /* by unit */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
+    double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
     double *largest;  /* by device, of the parameter at hand */
 };

@@ -20,6 +20,7 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
         .device = l->device[part],
         .backward = again,
         .kept = !again,
+        .term = again ? TERM_buffers : TERM_activations,
         .action = hp_pass_action(f->program->lowering, forward),
         .last = hp_action_at(p, number),
         .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
@@ -160,7 +161,7 @@ static void add_errors(struct buffer_finder *f, const struct body_passes *p, int
     errors.backward = true;
     errors.action = errors.last;
     errors.begin = p->first[errors.end];
-    errors.loss = is_loss(f, p, number);
+    errors.term = is_loss(f, p, number) ? TERM_losses : TERM_buffers;
     if (errors.saved_bytes > 0)
         add_own(f, errors);
 }
@@ -179,7 +180,8 @@ void hp_find_saved(struct buffer_finder *f, int body)
             continue;
         struct buffer saved = own_of(f, p, i, 0);
         saved.saved_bytes = bytes;
-        saved.loss = is_loss(f, p, i);
+        if (is_loss(f, p, i))
+            saved.term = TERM_losses;
         add_own(f, saved);
     }
 }

@@ -1,5 +1,6 @@
 /* Reports one machine: its devices, links, levels and nodes. */
 #include <hypar/report.h>
+#include <hypar/run.h>
 
 #include <math.h>
 #include <string.h>
@@ -143,6 +144,35 @@ static void level_rows(struct table_writer *table, const struct hypar_machine *m
     hp_table_end(table);
 }
 
+#define CARD(member) AT(struct hypar_card, member)
+
+static const struct column card_columns[] = {
+    { "card", "name", AS_TEXT, CARD(name), INSIDE },
+    { "capability", "compute_capability", AS_INT, CARD(arch) },
+    { "multiprocessors", "multiprocessors", AS_INT, CARD(multiprocessors) },
+    { "memory", "memory_bytes", AS_BYTES, CARD(memory_bytes) },
+    { 0 },
+};
+
+/* The cards of this machine, on which `hypar train --device cuda` runs. The device "local" is
+ * its processor. */
+static void card_rows(struct table_writer *table, const struct hypar_machine *m)
+{
+    enum { MOST = 64 };
+    struct hypar_card card[MOST];
+    bool local = strcmp(hypar_machine_device(m, 0)->name, "local") == 0;
+    int n = local ? hypar_cards(card, MOST) : 0;
+    if (n == 0)
+        return;
+    if (table->to)
+        fputc('\n', table->to);
+    table->column = card_columns;
+    hp_table_begin(table, "cards");
+    for (int i = 0; i < n && i < MOST; i++)
+        hp_table_row(table, &card[i]);
+    hp_table_end(table);
+}
+
 static void machine_json(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
@@ -166,6 +196,7 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     }
     hp_json_end_array(&w);
     level_rows(&(struct table_writer){ .json = &w }, m);
+    card_rows(&(struct table_writer){ .json = &w }, m);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
 }
@@ -441,6 +472,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     if (hypar_machine_levels(m, level))
         fputc('\n', to);
     level_rows(&(struct table_writer){ .to = to }, m);
+    card_rows(&(struct table_writer){ .to = to }, m);
     all_link_rows(to, &arena, m);
     node_rows(to, &arena, m);
     idle_links_line(to, &arena, m);

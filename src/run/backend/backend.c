@@ -10,6 +10,8 @@ static void copy_staged(const struct backend *b, const struct view *to, const st
     if (n == 0)
         return;
     void *area = b->staging_new(b, (size_t)n * element_bytes);
+    if (!area) /* status() tells */
+        return;
     struct view staged = hp_dense_view(area, &to->box);
     if (!out)
         hp_view_copy(&staged, from, &to->box, element_bytes);

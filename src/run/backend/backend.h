@@ -34,17 +34,22 @@ struct square_run {
     int64_t n;
 };
 
+struct cuda; /* backend/cuda/cuda.h */
+
 struct backend {
     const char *name;
     const struct kernels *kernels; /* the host's */
     bool visible;                  /* the process reads and writes arrays at their addresses */
+    struct cuda *card;             /* NULL: the back end is no card */
 
-    /* NULL: there is no room. NULL may be freed. */
+    /* NULL: there is no room; status() may tell more. NULL may be freed. */
     void *(*array_new)(const struct backend *b, size_t bytes);
     void (*array_free)(const struct backend *b, void *data);
     void *(*staging_new)(const struct backend *b, size_t bytes);
     void (*staging_free)(const struct backend *b, void *area);
     void (*finish)(const struct backend *b);
+    /* The first failure of work that was begun; later work is not done. */
+    enum hypar_status (*status)(const struct backend *b, struct hypar_error *err);
 
     /* Views of arrays or of staging areas. Copy the elements of to->box, which `from` contains;
      * hp_view_clear(); hp_view_combine(). */
@@ -70,6 +75,12 @@ struct backend {
 
 /* The memory of the process and a table of its kernels. */
 struct backend hp_host_backend(const struct kernels *kernels);
+
+/* A card and its kernels; a second back end of the same card shares it. HYPAR_RUNTIME: it
+ * cannot be used. `kernels` are the host's, which tell what may be joined. */
+enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct kernels *kernels,
+                                  struct hypar_error *err);
+void hp_cuda_backend_free(struct backend *b);
 
 /* Copy the elements of to->box from a view of an array to a view of the process's own memory;
  * and those of from->box the other way. */

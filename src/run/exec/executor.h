@@ -64,7 +64,7 @@ struct executor_settings {
     enum task_order order;
     size_t chunk_bytes; /* of messages; 0: the default */
     int record_steps;   /* record the tasks of this many last steps; 0: none */
-    bool mean;          /* sum the times of tasks over steps */
+    bool mean;          /* sum the times of tasks over steps; each task is waited for */
     bool check; /* everything that is read must have been computed or received (else it is NaN)
                  */
     enum hypar_status (*fill)(void *who, const struct fill_request *request,

@@ -96,6 +96,7 @@ static void add(struct executor *x, const struct micro_state *m, int at,
         return;
     record.micro = m->micro;
     record.step = x->step;
+    x->backend->finish(x->backend);
     record.end_s = hp_now_s();
     if (record.with >= 0)
         record.start_s = record.end_s;

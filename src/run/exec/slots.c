@@ -58,6 +58,7 @@ static void tell_time(struct executor *x, struct timed_work work, double start_s
 {
     if (!x->settings.timed)
         return;
+    x->backend->finish(x->backend);
     work.seconds = now_if_timed(x) - start_s;
     work.step = x->step;
     x->settings.timed(x->settings.who, &work);
@@ -433,6 +434,10 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
 {
     hp_progress(x);
     enum advance a = hp_any_order(x) ? advance_all(x) : advance(x);
+    if (a == ADVANCE_DONE)
+        x->backend->finish(x->backend);
+    if (x->status == HYPAR_OK)
+        x->status = x->backend->status(x->backend, &x->error);
     if (x->status == HYPAR_OK)
         return a;
     *err = x->error;

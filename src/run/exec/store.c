@@ -9,6 +9,8 @@
 void *hp_given(struct executor *x, void *data, size_t bytes)
 {
     if (!data && x->status == HYPAR_OK)
+        x->status = x->backend->status(x->backend, &x->error);
+    if (!data && x->status == HYPAR_OK)
         x->status =
             hp_fail(&x->error, HYPAR_RUNTIME, "device %d: the %s has no room for %.0f bytes",
                     x->rank->device, x->backend->name, (double)bytes);

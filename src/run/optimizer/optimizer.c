@@ -42,6 +42,16 @@ static struct update adam_update(const struct optimizer *o, const struct update_
                             .root = 1 / sqrt(correct2) };
 }
 
+struct update hp_update_of(const struct optimizer *o, const struct update_step *at)
+{
+    if (o->kind == HYPAR_ADAM || o->kind == HYPAR_ADAMW)
+        return adam_update(o, at);
+    return (struct update){ .scale = at->gradient_scale,
+                            .decay = o->weight_decay,
+                            .rate = at->learning_rate,
+                            .beta1 = o->momentum };
+}
+
 static const struct update_loops *loops_of(enum real real)
 {
     return real == REAL_F32 ? &hp_update_f32 : &hp_update_f64;
@@ -52,17 +62,13 @@ void hp_update_at(const struct optimizer *optimizer, const struct update_step *a
                   const struct optimizer_state *state)
 {
     const struct update_loops *loops = loops_of(real);
-    struct update update = { .scale = at->gradient_scale,
-                             .decay = optimizer->weight_decay,
-                             .rate = at->learning_rate,
-                             .beta1 = optimizer->momentum };
+    const struct update update = hp_update_of(optimizer, at);
     switch (optimizer->kind) {
     case HYPAR_MOMENTUM:
         loops->momentum(&update, n, w, gradient, state->array[0]);
         break;
     case HYPAR_ADAM:
     case HYPAR_ADAMW:
-        update = adam_update(optimizer, at);
         loops->adam(&update, n, w, gradient, state);
         break;
     default:

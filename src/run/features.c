@@ -1,9 +1,11 @@
-/* Which optional libraries this build of the library has, for `hypar version` and for users'
- * reports. */
+/* Which optional libraries this build of the library has, and which cards the machine has, for
+ * `hypar version` and for users' reports. */
+#include <hypar/run.h>
 #include <hypar/tool.h>
 #include <string.h>
 
 #include "base/files/library.h"
+#include "run/backend/cuda/cuda.h"
 
 /* One line for each optional library: is it there, and what is lost without it. */
 #ifdef HYPAR_WITH_HWLOC
@@ -30,9 +32,12 @@
 #define PROTOBUF_C_LINE "protobuf-c: no (ONNX files are not read)\n"
 #endif
 
+/* Every build loads it. */
+#define CUDA_LINE "cuda: yes (training on cards of NVIDIA)\n"
+
 const char *hypar_features(void)
 {
-    return HWLOC_LINE BLAS_LINE MPI_LINE PROTOBUF_C_LINE;
+    return HWLOC_LINE BLAS_LINE MPI_LINE CUDA_LINE PROTOBUF_C_LINE;
 }
 
 /* Optional libraries that are loaded when they are first needed. */
@@ -51,8 +56,19 @@ static const struct {
 enum hypar_status hypar_feature_loads(const char *feature, struct hypar_error *err)
 {
     void *stays; /* neither library supports being unloaded */
+    if (strcmp(feature, "cuda") == 0)
+        return hp_cuda_loads(err);
     for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
         if (strcmp(loaded[i].feature, feature) == 0)
             return hp_library_load(&stays, loaded[i].library, LIBRARY_SEEN, NULL, 0, err);
     return HYPAR_OK;
+}
+
+int hypar_cards(struct hypar_card *card, int most)
+{
+    int n = hp_cuda_count(NULL, NULL);
+    for (int i = 0; i < n && i < most; i++)
+        if (!hp_cuda_describe(i, &card[i]))
+            return i;
+    return n;
 }

@@ -1,0 +1,251 @@
+/* The back end of a card: memory, moving numbers and updates. Kernels of operators are in
+ * compute.c. */
+#include "run/backend/backend.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/cuda.h"
+#include "run/backend/cuda/sources.h"
+#include "run/optimizer/update.h"
+
+static_assert((int)CUDA_MOST_DIMS >= (int)MAX_DIMS, "views have more dimensions");
+static_assert(HP_MAX_STATE == 2, "struct cuda_update has as many");
+
+/* Memory -------------------------------------------------------------------------------- */
+
+/* What the text says is seen by the user: how much there is. */
+static void *no_room(struct cuda *c, size_t bytes, const char *what)
+{
+    hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes%s: %.0f of %.0f are free",
+                 (double)bytes, what, hp_cuda_free_bytes(c), hp_cuda_card(c).memory_bytes);
+    return NULL;
+}
+
+static void *new_array(const struct backend *b, size_t bytes)
+{
+    void *data = hp_cuda_alloc(b->card, bytes);
+    return data ? data : no_room(b->card, bytes, "");
+}
+
+static void free_array(const struct backend *b, void *data)
+{
+    hp_cuda_free(b->card, data);
+}
+
+static void *new_staging(const struct backend *b, size_t bytes)
+{
+    void *area = hp_cuda_pinned_alloc(b->card, bytes);
+    return area ? area : no_room(b->card, bytes, " of pinned memory");
+}
+
+static void free_staging(const struct backend *b, void *area)
+{
+    hp_cuda_pinned_free(b->card, area);
+}
+
+static void finish(const struct backend *b)
+{
+    hp_cuda_finish(b->card);
+}
+
+static enum hypar_status status(const struct backend *b, struct hypar_error *err)
+{
+    return hp_cuda_status(b->card, err);
+}
+
+/* Launches ------------------------------------------------------------------------------ */
+
+/* "add" and "f32" are add_f32. */
+static struct cuda_function *function_of(struct cuda *c, const char *module, const char *source,
+                                         const char *name, enum real real)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s_%s", name, real == REAL_F32 ? "f32" : "f64");
+    return hp_cuda_function(c, hp_cuda_module(c, module, source), full);
+}
+
+/* A grid whose threads have one element each, or several if there are very many. */
+static struct cuda_grid grid_of(int64_t n)
+{
+    enum { THREADS = 256, MOST_BLOCKS = 1 << 16 };
+    int64_t blocks = (n + THREADS - 1) / THREADS;
+    return (struct cuda_grid){ .blocks = { (unsigned)(blocks < MOST_BLOCKS ? blocks
+                                                                           : MOST_BLOCKS) },
+                               .threads = { THREADS } };
+}
+
+static struct cuda_function *move_function(struct cuda *c, const char *name, enum real real)
+{
+    return function_of(c, "move", hp_cuda_move, name, real);
+}
+
+/* Views --------------------------------------------------------------------------------- */
+
+/* Add a dimension outside the others, merged with the one before where elements of both views
+ * follow each other. Dimensions begin with the last. */
+static void add_dimension(struct cuda_elements *e, int64_t extent, int64_t to, int64_t from)
+{
+    int k = e->n_dims - 1;
+    e->n *= extent;
+    if (extent == 1)
+        return;
+    if (k >= 0 && to == e->to_stride[k] * e->extent[k] &&
+        from == e->from_stride[k] * e->extent[k]) {
+        e->extent[k] *= extent;
+        return;
+    }
+    e->n_dims++;
+    e->extent[k + 1] = extent;
+    e->to_stride[k + 1] = to;
+    e->from_stride[k + 1] = from;
+}
+
+static void turn(long long *x, int n)
+{
+    for (int i = 0; i < n / 2; i++) {
+        long long first = x[i];
+        x[i] = x[n - 1 - i];
+        x[n - 1 - i] = first;
+    }
+}
+
+/* The elements of to->box, or its pairs; `from` may be NULL. */
+static struct cuda_elements elements_of(const struct view *to, const struct view *from,
+                                        bool pairs)
+{
+    const struct box *box = &to->box;
+    struct cuda_elements e = { .to = to->data, .from = from ? from->data : NULL, .n = 1 };
+    int last = box->n_dims - 1;
+    for (int d = last; d >= 0; d--) {
+        int64_t extent = box->dim[d].hi - box->dim[d].lo, by = pairs && d == last ? 2 : 1;
+        add_dimension(&e, extent / by, to->stride[d] * by, from ? from->stride[d] * by : 0);
+    }
+    if (pairs) {
+        e.to_second = to->stride[last];
+        e.from_second = from ? from->stride[last] : 0;
+    }
+    turn(e.extent, e.n_dims);
+    turn(e.to_stride, e.n_dims);
+    turn(e.from_stride, e.n_dims);
+    return e;
+}
+
+static void copy(const struct backend *b, const struct view *to, const struct view *from,
+                 size_t element_bytes)
+{
+    struct view piece = hp_view_piece(from, &to->box, element_bytes);
+    if (hp_box_empty(&to->box))
+        return;
+    struct cuda_elements e = elements_of(to, &piece, false);
+    struct cuda_grid grid = grid_of(e.n);
+    const char *name = element_bytes == 8 ? "copy_8" : element_bytes == 4 ? "copy_4" : "copy_1";
+    struct cuda_module *module = hp_cuda_module(b->card, "move", hp_cuda_move);
+    hp_cuda_launch(b->card, hp_cuda_function(b->card, module, name), &grid, (void *[]){ &e });
+}
+
+static void clear(const struct backend *b, const struct view *view, enum combine combine,
+                  enum real real)
+{
+    double value = combine == COMBINE_SUM ? 0 : (double)-INFINITY;
+    bool pairs = combine == COMBINE_SOFTMAX;
+    if (hp_box_empty(&view->box))
+        return;
+    struct cuda_elements e = elements_of(view, NULL, pairs);
+    struct cuda_grid grid = grid_of(e.n);
+    hp_cuda_launch(b->card, move_function(b->card, pairs ? "fill_pairs" : "fill", real), &grid,
+                   (void *[]){ &e, &value });
+}
+
+static void combine_views(const struct backend *b, const struct view *to,
+                          const struct view *from, enum combine combine, enum real real)
+{
+    static const char *const name[] = {
+        [COMBINE_SUM] = "add", [COMBINE_MAX] = "larger", [COMBINE_SOFTMAX] = "join"
+    };
+    double least = (double)-INFINITY;
+    struct box both = hp_box_intersect(&to->box, &from->box);
+    if (hp_box_empty(&both))
+        return;
+    struct view t = hp_view_piece(to, &both, hp_real_bytes(real));
+    struct view f = hp_view_piece(from, &both, hp_real_bytes(real));
+    struct cuda_elements e = elements_of(&t, &f, combine == COMBINE_SOFTMAX);
+    struct cuda_grid grid = grid_of(e.n);
+    hp_cuda_launch(b->card, move_function(b->card, name[combine], real), &grid,
+                   (void *[]){ &e, &least });
+}
+
+/* Updates ------------------------------------------------------------------------------- */
+
+static struct cuda_function *update_function(struct cuda *c, const char *name, enum real real)
+{
+    return function_of(c, "update", hp_cuda_update, name, real);
+}
+
+static void update(const struct backend *b, const struct update_run *run)
+{
+    static const char *const name[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_MOMENTUM] = "momentum", [HYPAR_ADAM] = "adam", [HYPAR_ADAMW] = "adam"
+    };
+    const char *own = name[run->optimizer->kind] ? name[run->optimizer->kind] : "sgd";
+    struct update u = hp_update_of(run->optimizer, &run->step);
+    struct cuda_update p = { .old = run->old,
+                             .gradient = run->gradient,
+                             .param = run->new,
+                             .state = { run->state.array[0], run->state.array[1] },
+                             .n = run->n };
+    struct cuda_grid grid = grid_of(run->n);
+    hp_cuda_launch(b->card, update_function(b->card, own, run->real), &grid,
+                   (void *[]){ &p, &u });
+}
+
+static void square(const struct backend *b, const struct square_run *run, int n, enum real real,
+                   void *sum)
+{
+    enum { EACH = 16 * CUDA_SQUARE_THREADS }; /* elements for a block, where they are few */
+    struct cuda *c = b->card;
+    struct cuda_function *square = update_function(c, "square", real);
+    struct box box = { .n_dims = 1, .dim = { { 0, CUDA_SQUARE_BLOCKS } } };
+    struct view sums =
+        hp_dense_view(hp_cuda_scratch(c, CUDA_SQUARE_BLOCKS * sizeof(double)), &box);
+    struct cuda_grid grid = { { 1 }, { CUDA_SQUARE_THREADS }, 0 };
+    clear(b, &sums, COMBINE_SUM, REAL_F64);
+    for (int i = 0; i < n; i++) {
+        const void *data = run[i].data;
+        long long elements = run[i].n, blocks = (elements + EACH - 1) / EACH;
+        grid.blocks[0] = (unsigned)(blocks < CUDA_SQUARE_BLOCKS ? blocks : CUDA_SQUARE_BLOCKS);
+        hp_cuda_launch(c, square, &grid, (void *[]){ &data, &elements, &sums.data });
+    }
+    grid.blocks[0] = 1;
+    hp_cuda_launch(c, update_function(c, "total", real), &grid, (void *[]){ &sums.data, &sum });
+}
+
+/* The back end -------------------------------------------------------------------------- */
+
+enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct kernels *kernels,
+                                  struct hypar_error *err)
+{
+    *out = (struct backend){ .name = "card",
+                             .kernels = kernels,
+                             .array_new = new_array,
+                             .array_free = free_array,
+                             .staging_new = new_staging,
+                             .staging_free = free_staging,
+                             .finish = finish,
+                             .status = status,
+                             .copy = copy,
+                             .clear = clear,
+                             .combine = combine_views,
+                             .update = update,
+                             .square = square };
+    return hp_cuda_open(&out->card, card, err);
+}
+
+void hp_cuda_backend_free(struct backend *b)
+{
+    hp_cuda_close(b->card);
+    b->card = NULL;
+}

@@ -1,0 +1,365 @@
+/* A card: its context, memory, stream and modules. */
+#include "run/backend/cuda/cuda.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "run/backend/cuda/driver.h"
+
+struct cuda_function {
+    struct cuda_function *next; /* of the same module */
+    const char *name;
+    void *function;
+    unsigned shared; /* what it may use */
+};
+
+struct cuda_module {
+    struct cuda_module *next;
+    const char *name;
+    void *module;
+    struct cuda_function *functions;
+};
+
+/* A pinned area; its size is a power of two. */
+struct pinned {
+    struct pinned *next;
+    void *area;
+    size_t bytes;
+    bool used;
+};
+
+struct cuda {
+    struct arena arena;
+    const struct cuda_driver *driver;
+    int number, device;
+    void *context, *stream;
+    struct hypar_card card;
+    struct pinned *pinned;
+    void *scratch;
+    size_t scratch_bytes;
+    struct cuda_module *modules;
+    struct memo by_name;
+    enum hypar_status status;
+    struct hypar_error error;
+};
+
+/* Failures ------------------------------------------------------------------------------ */
+
+static const char *text_of(const struct cuda_driver *driver, int result)
+{
+    const char *text = NULL;
+    if (driver->cuGetErrorString(result, &text) != CUDA_DONE || !text)
+        text = "an unknown error";
+    return text;
+}
+
+void hp_cuda_fail(struct cuda *c, enum hypar_status status, const char *fmt, ...)
+{
+    char text[sizeof c->error.text];
+    va_list ap;
+    if (c->status != HYPAR_OK)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    hp_fail(&c->error, status, "%s", text);
+    c->status = hp_in(&c->error, status, "card %d (%s)", c->number, c->card.name);
+}
+
+/* The driver's answer to something that is not expected to fail. */
+static bool done(struct cuda *c, int result, const char *what)
+{
+    if (result != CUDA_DONE)
+        hp_cuda_fail(c, HYPAR_RUNTIME, "%s: %s (CUDA error %d)", what,
+                     text_of(c->driver, result), result);
+    return result == CUDA_DONE;
+}
+
+enum hypar_status hp_cuda_status(const struct cuda *c, struct hypar_error *err)
+{
+    return c->status == HYPAR_OK ? HYPAR_OK : hp_fail(err, c->status, "%s", c->error.text);
+}
+
+/* Cards --------------------------------------------------------------------------------- */
+
+int hp_cuda_count(const struct cuda_driver **out, struct hypar_error *err)
+{
+    const struct cuda_driver *d;
+    int n = 0;
+    if (hp_cuda_driver(&d, err) != HYPAR_OK)
+        return 0;
+    int result = d->cuInit(0);
+    if (result == CUDA_DONE)
+        result = d->cuDeviceGetCount(&n);
+    if (result != CUDA_DONE && result != CUDA_NO_CARD)
+        hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver does not begin: %.200s",
+                text_of(d, result));
+    else if (n <= 0)
+        hp_fail(err, HYPAR_RUNTIME, "NVIDIA's driver finds no card");
+    if (out)
+        *out = d;
+    return result == CUDA_DONE ? n : 0;
+}
+
+enum hypar_status hp_cuda_loads(struct hypar_error *err)
+{
+    const struct cuda_compiler *compiler;
+    if (hp_cuda_count(NULL, err) <= 0)
+        return HYPAR_RUNTIME;
+    return hp_cuda_compiler(&compiler, err);
+}
+
+bool hp_cuda_describe(int number, struct hypar_card *out)
+{
+    const struct cuda_driver *d;
+    int device = 0, major = 0, minor = 0;
+    size_t bytes = 0;
+    *out = (struct hypar_card){ 0 };
+    if (number >= hp_cuda_count(&d, NULL) || d->cuDeviceGet(&device, number) != CUDA_DONE ||
+        d->cuDeviceGetName(out->name, sizeof out->name, device) != CUDA_DONE ||
+        d->cuDeviceTotalMem_v2(&bytes, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&major, CUDA_ARCH_MAJOR, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&minor, CUDA_ARCH_MINOR, device) != CUDA_DONE ||
+        d->cuDeviceGetAttribute(&out->multiprocessors, CUDA_MULTIPROCESSORS, device) !=
+            CUDA_DONE)
+        return false;
+    out->arch = 10 * major + minor;
+    out->memory_bytes = (double)bytes;
+    return true;
+}
+
+/* Opening ------------------------------------------------------------------------------- */
+
+/* The primary context of the card, which other libraries of the process use too. */
+static void begin(struct cuda *c)
+{
+    const struct cuda_driver *d = c->driver;
+    if (done(c, d->cuDevicePrimaryCtxRetain(&c->context, c->device), "beginning") &&
+        done(c, d->cuCtxSetCurrent(c->context), "beginning"))
+        done(c, d->cuStreamCreate(&c->stream, 0), "making a stream");
+}
+
+enum hypar_status hp_cuda_open(struct cuda **out, int card, struct hypar_error *err)
+{
+    const struct cuda_driver *driver;
+    int device = 0, n = hp_cuda_count(&driver, err);
+    struct arena arena = { 0 };
+    *out = NULL;
+    if (n <= 0)
+        return HYPAR_RUNTIME;
+    if (card >= n)
+        return hp_fail(err, HYPAR_RUNTIME, "there is no card %d: NVIDIA's driver finds %d",
+                       card, n);
+    struct hypar_card about;
+    if (driver->cuDeviceGet(&device, card) != CUDA_DONE || !hp_cuda_describe(card, &about))
+        return hp_fail(err, HYPAR_RUNTIME, "card %d cannot be used", card);
+    struct cuda *c = NEW(&arena, struct cuda, 1);
+    *c = (struct cuda){
+        .arena = arena, .driver = driver, .number = card, .device = device, .card = about
+    };
+    begin(c);
+    enum hypar_status status = hp_cuda_status(c, err);
+    if (status == HYPAR_OK)
+        *out = c;
+    else
+        hp_cuda_close(c);
+    return status;
+}
+
+/* After a failure of a kernel the driver refuses these calls, too. */
+void hp_cuda_close(struct cuda *c)
+{
+    if (!c)
+        return;
+    if (c->stream) {
+        c->driver->cuStreamSynchronize(c->stream);
+        c->driver->cuStreamDestroy_v2(c->stream);
+    }
+    for (struct pinned *p = c->pinned; p; p = p->next)
+        c->driver->cuMemFreeHost(p->area);
+    hp_cuda_free(c, c->scratch);
+    for (struct cuda_module *m = c->modules; m; m = m->next)
+        c->driver->cuModuleUnload(m->module);
+    if (c->context)
+        c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
+    struct arena arena = c->arena;
+    hp_arena_free(&arena);
+}
+
+struct hypar_card hp_cuda_card(const struct cuda *c)
+{
+    return c->card;
+}
+
+double hp_cuda_free_bytes(struct cuda *c)
+{
+    size_t free_bytes = 0, bytes = 0;
+    done(c, c->driver->cuMemGetInfo_v2(&free_bytes, &bytes), "its memory");
+    return (double)free_bytes;
+}
+
+/* Memory -------------------------------------------------------------------------------- */
+
+/* The driver refuses areas without bytes. */
+static size_t at_least_one(size_t bytes)
+{
+    return bytes ? bytes : 1;
+}
+
+void *hp_cuda_alloc(struct cuda *c, size_t bytes)
+{
+    card_address data = 0;
+    if (c->status != HYPAR_OK)
+        return NULL;
+    int result = c->driver->cuMemAlloc_v2(&data, at_least_one(bytes));
+    if (result == CUDA_NO_ROOM || !done(c, result, "taking memory"))
+        return NULL;
+    return (void *)(uintptr_t)data;
+}
+
+/* After a failure, too: another back end of the process may use the card. */
+void hp_cuda_free(struct cuda *c, void *data)
+{
+    if (data)
+        done(c, c->driver->cuMemFree_v2((card_address)(uintptr_t)data), "freeing memory");
+}
+
+void *hp_cuda_pinned_alloc(struct cuda *c, size_t bytes)
+{
+    const unsigned flags = CUDA_PINNED_IN_ALL_CONTEXTS | CUDA_PINNED_SEEN_BY_CARD;
+    struct pinned *p = c->pinned;
+    size_t size = 4096;
+    if (c->status != HYPAR_OK)
+        return NULL;
+    while (size < bytes && size < SIZE_MAX / 2)
+        size *= 2;
+    while (p && (p->used || p->bytes != size))
+        p = p->next;
+    if (!p) {
+        void *area = NULL;
+        int result = c->driver->cuMemHostAlloc(&area, size, flags);
+        if (result == CUDA_NO_ROOM || !done(c, result, "taking pinned memory"))
+            return NULL;
+        p = NEW(&c->arena, struct pinned, 1);
+        *p = (struct pinned){ .next = c->pinned, .area = area, .bytes = size };
+        c->pinned = p;
+    }
+    p->used = true;
+    return p->area;
+}
+
+void hp_cuda_pinned_free(struct cuda *c, void *area)
+{
+    for (struct pinned *p = area ? c->pinned : NULL; p; p = p->next)
+        if (p->area == area)
+            p->used = false;
+}
+
+void *hp_cuda_scratch(struct cuda *c, size_t bytes)
+{
+    if (bytes <= c->scratch_bytes)
+        return c->scratch;
+    hp_cuda_free(c, c->scratch);
+    c->scratch = hp_cuda_alloc(c, bytes);
+    c->scratch_bytes = c->scratch ? bytes : 0;
+    if (!c->scratch)
+        hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes of scratch", (double)bytes);
+    return c->scratch;
+}
+
+/* Kernels ------------------------------------------------------------------------------- */
+
+static struct cuda_module **named(struct cuda *c, const char *name)
+{
+    return (struct cuda_module **)hp_memo(&c->by_name, &c->arena, name, strlen(name));
+}
+
+struct cuda_module *hp_cuda_find(struct cuda *c, const char *name)
+{
+    return *named(c, name);
+}
+
+/* The card's driver may be too old for the code: the reason then names the source. */
+static struct cuda_module *load(struct cuda *c, const char *name, const char *source)
+{
+    struct arena scratch = { 0 };
+    struct cuda_code code;
+    struct hypar_error err = { .text = "" };
+    struct cuda_module *m = NEW(&c->arena, struct cuda_module, 1);
+    enum hypar_status status =
+        hp_cuda_compile(&scratch, name, source, c->card.arch, &code, &err);
+    if (status != HYPAR_OK)
+        hp_cuda_fail(c, status, "%s", err.text);
+    else
+        done(c, c->driver->cuModuleLoadData(&m->module, code.bytes), name);
+    hp_arena_free(&scratch);
+    if (c->status != HYPAR_OK)
+        return NULL;
+    m->name = hp_arena_strdup(&c->arena, name);
+    m->next = c->modules;
+    c->modules = m;
+    return m;
+}
+
+struct cuda_module *hp_cuda_module(struct cuda *c, const char *name, const char *source)
+{
+    struct cuda_module *m = hp_cuda_find(c, name);
+    if (m || c->status != HYPAR_OK)
+        return m;
+    m = load(c, name, source);
+    *named(c, name) = m;
+    return m;
+}
+
+struct cuda_function *hp_cuda_function(struct cuda *c, struct cuda_module *module,
+                                       const char *name)
+{
+    struct cuda_function *f = module ? module->functions : NULL;
+    void *function = NULL;
+    while (f && strcmp(f->name, name) != 0)
+        f = f->next;
+    if (f || !module || c->status != HYPAR_OK ||
+        !done(c, c->driver->cuModuleGetFunction(&function, module->module, name), name))
+        return f;
+    f = NEW(&c->arena, struct cuda_function, 1);
+    *f = (struct cuda_function){ .next = module->functions,
+                                 .name = hp_arena_strdup(&c->arena, name),
+                                 .function = function,
+                                 .shared = 48 << 10 };
+    module->functions = f;
+    return f;
+}
+
+static unsigned size(unsigned n)
+{
+    return n ? n : 1;
+}
+
+void hp_cuda_launch(struct cuda *c, struct cuda_function *f, const struct cuda_grid *grid,
+                    void **arg)
+{
+    const unsigned *b = grid->blocks, *t = grid->threads;
+    if (!f || c->status != HYPAR_OK)
+        return;
+    if (grid->shared > f->shared) {
+        if (!done(c,
+                  c->driver->cuFuncSetAttribute(f->function, CUDA_DYNAMIC_SHARED_BYTES,
+                                                (int)grid->shared),
+                  f->name))
+            return;
+        f->shared = grid->shared;
+    }
+    done(c,
+         c->driver->cuLaunchKernel(f->function, size(b[0]), size(b[1]), size(b[2]), size(t[0]),
+                                   size(t[1]), size(t[2]), grid->shared, c->stream, arg, NULL),
+         f->name);
+}
+
+/* A kernel that fails is noticed here, or at a later call. */
+void hp_cuda_finish(struct cuda *c)
+{
+    if (c->status == HYPAR_OK)
+        done(c, c->driver->cuStreamSynchronize(c->stream), "a kernel failed");
+}

@@ -1,0 +1,8 @@
+/* run/backend/cuda/sources.h - the CUDA C++ sources of this folder as text, made at build time
+ * (cmake/cuda.cmake): hp_cuda_NAME of NAME.cu. */
+#ifndef RUN_BACKEND_CUDA_SOURCES_H
+#define RUN_BACKEND_CUDA_SOURCES_H
+
+extern const char hp_cuda_move[], hp_cuda_update[];
+
+#endif /* RUN_BACKEND_CUDA_SOURCES_H */

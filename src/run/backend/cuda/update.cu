@@ -1,0 +1,100 @@
+// Updates of parameters by the formulas of run/optimizer/update.inc, and sums of squares.
+#include "run/backend/cuda/arguments.h"
+#include "run/optimizer/coefficients.h"
+
+template <class F> static __device__ void for_each(long long n, F f)
+{
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        f(i);
+}
+
+static __device__ float root_of(float x) { return sqrtf(x); }
+static __device__ double root_of(double x) { return sqrt(x); }
+
+template <class T> static __device__ void sgd(const cuda_update &p, const struct update &u)
+{
+    const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate);
+    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
+    T *w = (T *)p.param;
+    for_each(p.n, [&](long long i) { w[i] = old[i] - rate * (scale * g[i] + decay * old[i]); });
+}
+
+template <class T> static __device__ void momentum(const cuda_update &p, const struct update &u)
+{
+    const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate), beta = T(u.beta1);
+    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
+    T *w = (T *)p.param, *v = (T *)p.state[0];
+    for_each(p.n, [&](long long i) {
+        v[i] = beta * v[i] + (scale * g[i] + decay * old[i]);
+        w[i] = old[i] - rate * v[i];
+    });
+}
+
+template <class T> static __device__ void adam(const cuda_update &p, const struct update &u)
+{
+    const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate);
+    const T beta1 = T(u.beta1), beta2 = T(u.beta2), rest1 = T(1 - u.beta1), rest2 = T(1 - u.beta2);
+    const T keep = T(u.keep), root = T(u.root), epsilon = T(u.epsilon);
+    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
+    T *w = (T *)p.param, *m = (T *)p.state[0], *v = (T *)p.state[1];
+    for_each(p.n, [&](long long i) {
+        T gradient = scale * g[i] + decay * old[i];
+        m[i] = beta1 * m[i] + rest1 * gradient;
+        v[i] = beta2 * v[i] + rest2 * gradient * gradient;
+        w[i] = keep * old[i] - rate * m[i] / (root * root_of(v[i]) + epsilon);
+    });
+}
+
+extern "C" __global__ void sgd_f32(cuda_update p, struct update u) { sgd<float>(p, u); }
+extern "C" __global__ void sgd_f64(cuda_update p, struct update u) { sgd<double>(p, u); }
+extern "C" __global__ void momentum_f32(cuda_update p, struct update u) { momentum<float>(p, u); }
+extern "C" __global__ void momentum_f64(cuda_update p, struct update u) { momentum<double>(p, u); }
+extern "C" __global__ void adam_f32(cuda_update p, struct update u) { adam<float>(p, u); }
+extern "C" __global__ void adam_f64(cuda_update p, struct update u) { adam<double>(p, u); }
+
+// Squares. The order of all additions follows from the number of elements alone.
+
+// The sum over a block, in thread 0.
+static __device__ double block_sum(double mine)
+{
+    __shared__ double part[CUDA_SQUARE_THREADS];
+    part[threadIdx.x] = mine;
+    for (unsigned half = CUDA_SQUARE_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    return part[0];
+}
+
+// Block b adds its part of a run to sums[b].
+template <class T> static __device__ void square(const T *x, long long n, double *sums)
+{
+    double mine = 0;
+    for_each(n, [&](long long i) { mine += double(x[i]) * double(x[i]); });
+    mine = block_sum(mine);
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] += mine;
+}
+
+extern "C" __global__ void square_f32(const float *x, long long n, double *sums)
+{
+    square(x, n, sums);
+}
+extern "C" __global__ void square_f64(const double *x, long long n, double *sums)
+{
+    square(x, n, sums);
+}
+
+// One block: the sum of the blocks' sums.
+template <class T> static __device__ void total(const double *sums, T *to)
+{
+    double mine = threadIdx.x < CUDA_SQUARE_BLOCKS ? sums[threadIdx.x] : 0;
+    mine = block_sum(mine);
+    if (threadIdx.x == 0)
+        *to = T(mine);
+}
+
+extern "C" __global__ void total_f32(const double *sums, float *to) { total(sums, to); }
+extern "C" __global__ void total_f64(const double *sums, double *to) { total(sums, to); }
