@@ -177,8 +177,7 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > gpt2:layers=4, batch 16, fp32, on 4 devices: a step takes 172 ms
 > Run as compiled on a100
 > 8 of 10 such steps take 129 ms to 215 ms (209 measured: a100). Why so wide: no
-> step was measured with this device and this framework together (20 %); messages
-> and launches that a step waits for are predicted less well (2 %).
+> step was measured with this device and this framework together (20 %).
 > Lower bound 141 ms (mostly arithmetic): no plan is faster by this model of the
 > device; gap 22 %. What has to be done takes 141 ms, shared evenly by all devices
 > (its arithmetic alone 138 ms, its memory traffic 7.26 ms); a sample's way to the
@@ -488,8 +487,8 @@ $ cd $TMP && hypar explain alex.json --on full:2
 ? 1
 
 Of a plan for a framework only what that runs would help.
-$ hypar plan tests/data/encoder-decoder.json --on full:2 --planner 1f1b --for torch -q -o $TMP/for.json && hypar explain $TMP/for.json | grep -o "schedule zb-h1 instead of 1f1b: PyTorch has no schedule"
-? 1
+$ hypar plan tests/data/encoder-decoder.json --on full:2 --planner 1f1b --for torch -q -o $TMP/for.json && hypar explain $TMP/for.json | tr '\n' ' ' | grep -o "schedule zb-h1 instead of 1f1b: PyTorch has no schedule"
+> schedule zb-h1 instead of 1f1b: PyTorch has no schedule
 
 Gradients of a layer include its biases', which mp halves with the weight: fc3 of lenet5 has 84 x 10 weights and 10 biases, 8 x 850 bytes
 at H1, and the same at H2, where two groups have half of all of them.

@@ -705,7 +705,7 @@ No line is wider than 80 columns, whatever the search says of itself.
 $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB 2>&1 | grep -v ^hypar: | awk 'length > 80'; hypar plan tests/data/piper/mask.json --on full:4 -p hybrid 2>&1 | awk 'length > 80'
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
-$ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
+$ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A6 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
 > hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB
 > Predicted step 17.9 ms, simulated (the busiest device computes 17.9 ms of it),
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
@@ -713,6 +713,7 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3
 > 0 %.
 > 8 of 10 such steps take 13.1 ms to 22.9 ms (61 measured: h100). Why so wide: no
 > step was measured with this device and this framework together (22 %).
+> Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as
 > hypar: $TMP/tight.json: device 0 needs 2.85 GB of memory, has 2.3 GB
 > lies outside it.
 > Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as

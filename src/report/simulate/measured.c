@@ -24,27 +24,28 @@ const struct column hp_energy_columns[] = {
 static const double WIDE = 1.5;
 
 /* The terms of a wide interval, the larger one first: how far measured steps scatter, and what
- * is added for messages and launches (hp_less_known()). */
+ * is added for messages and launches (hp_less_known()). A term that is small beside the other
+ * is left out: they add up as squares. */
 static char *width_text(struct arena *arena, const struct hypar_interval *i)
 {
+    static const double SMALL = 0.3;
     if (i->high_s < WIDE * i->low_s)
         return hp_arena_strdup(arena, "");
     double scatter = i->from.spread, added = hp_added_spread(i);
-    bool apart = hp_measured_apart(&i->from);
     char *steps = hp_arena_printf(arena, "%s (%.0f %%)",
-                                  apart ? "no step was measured with this device and this "
-                                          "framework together"
-                                        : "the measured steps scatter",
+                                  hp_measured_apart(&i->from)
+                                      ? "no step was measured with this device and this "
+                                        "framework together"
+                                      : "the measured steps scatter",
                                   100 * scatter);
-    char *other = hp_arena_printf(
+    char *waits = hp_arena_printf(
         arena, "messages and launches that a step waits for are predicted less well (%.0f %%)",
         100 * added);
-    bool first = scatter >= added;
-    return hp_arena_printf(arena, " Why so wide: %s%s%s.", first ? steps : other,
-                           added < 0.01 ? "" : "; ",
-                           added < 0.01 ? ""
-                           : first      ? other
-                                        : steps);
+    bool more = added > scatter;
+    if (fmin(added, scatter) < SMALL * fmax(added, scatter))
+        return hp_arena_printf(arena, " Why so wide: %s.", more ? waits : steps);
+    return hp_arena_printf(arena, " Why so wide: %s; %s.", more ? waits : steps,
+                           more ? steps : waits);
 }
 
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *i)
