@@ -66,14 +66,6 @@ int hp_state_copies(const struct hypar_plan *plan, int tensor);
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
 
-/* Are short weights copies that are cast from masters in each step? A framework that runs
- * operator by operator casts them so. */
-bool hp_casts_weights(const struct hypar_plan *plan);
-
-/* ... and do copies that are not divided end when their gradients are computed? They stay for
- * later micro-batches, if there are any. */
-bool hp_copies_weights(const struct hypar_plan *plan);
-
 /* The tensors of *memory are counted: fill in the other terms, and the sums. */
 void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
                             const struct memory_how *how);

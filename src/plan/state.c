@@ -56,17 +56,6 @@ static bool casts_weights(const struct param_how *how)
                hp_precision_bytes(hp_master_precision(how->precision));
 }
 
-bool hp_casts_weights(const struct hypar_plan *plan)
-{
-    struct param_how how = hp_param_how(plan);
-    return casts_weights(&how);
-}
-
-bool hp_copies_weights(const struct hypar_plan *plan)
-{
-    return hp_casts_weights(plan) && !hp_param_how(plan).again;
-}
-
 struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_shard shard)
 {
     struct param_bytes each =
@@ -103,7 +92,8 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 
 double hp_divided_weight_bytes(const struct hypar_plan *plan)
 {
-    return hp_casts_weights(plan) ? 0 : hp_precision_bytes(plan->precision);
+    struct param_how how = hp_param_how(plan);
+    return casts_weights(&how) ? 0 : hp_precision_bytes(plan->precision);
 }
 
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)

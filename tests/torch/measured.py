@@ -1,4 +1,4 @@
-"""Networks and plans in bf16 whose messages, saved tensors and fullest moment are compared with what the plan says.
+"""Networks and plans, most of them in bf16, whose messages, saved tensors and fullest moment are compared with what the plan says.
 
 Activations are large beside one layer's parameters, as they are in training."""
 import torch
@@ -124,6 +124,7 @@ NETS = {
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
     "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped,
 }
+FP32 = {"optimizer": "sgd", "simulation": {"framework": "eager"}, "measured": True}
 BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "simulation": {"framework": "eager"}, "measured": True}
 CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in [
     ("dp", "llama16", 2, {"data": 2}),
@@ -154,4 +155,9 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("dp", "resnet16", 2, {"data": 2}),
     ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
     ("dp", "dropped16", 2, {"data": 2}),
+]] + [(f"fp32-{name}", net, ranks, {**layout, **FP32}) for name, net, ranks, layout in [
+    ("dp", "gpt16", 2, {"data": 2}),
+    ("zero1", "deep16", 2, {"data": 2, "shard": "optimizer"}),
+    ("zero3", "wide16", 2, {"data": 2, "shard": "parameters"}),
+    ("gpipe", "deep16", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
 ]]

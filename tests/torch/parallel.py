@@ -428,7 +428,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2")
+QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2")
 
 
 def cut_at(op, path):
@@ -480,7 +480,7 @@ def write_plan(case, folder, command):
 
 def counts_saved(how):
     """Of small networks with stages or DTensors what the model makes itself (masks, tables) is no small part."""
-    return settings(how).get("precision") == "bf16" and ("measured" in how or not {"tensor", "pipeline"} & {*how})
+    return "measured" in how or settings(how).get("precision") == "bf16" and not {"tensor", "pipeline"} & {*how}
 
 
 def settings(how):
@@ -842,11 +842,12 @@ def name_of(case):
 def run_ones(chosen, folder, command, wanted):
     """Losses of the script of one process, for the cases that are measured."""
     mine = [c for c in chosen if "measured" in settings(c[3])]
-    ones = [("one", net, 1, {**measured.BF16}) for net in dict.fromkeys(c[1] for c in mine)]
+    kinds = {"bf16": measured.BF16, None: measured.FP32}
+    ones = [("one" + str(kind), net, 1, {**kinds[kind]}) for net, kind in dict.fromkeys((c[1], c[3].get("precision")) for c in mine)]
     scripts = [write_plan(c, folder, command)[0] for c in ones]
-    losses = {r[1]: r[2] for r in run_all(1, [(c[0], c[1], path, c[3]) for c, path in zip(ones, scripts)])} if ones else {}
+    losses = {(r[1], r[0]): r[2] for r in run_all(1, [(c[0], c[1], path, c[3]) for c, path in zip(ones, scripts)])} if ones else {}
     for c in mine:
-        wanted[c[1]][c[0], c[2]] = losses.get(c[1]) or []
+        wanted[c[1]][c[0], c[2]] = losses.get((c[1], "one" + str(c[3].get("precision")))) or []
 
 
 def report(case, lowered, result, wanted, detail):

@@ -56,8 +56,11 @@ struct body_memory {
 struct unit_memory {
     int n;            /* 0: each by itself */
     int *of_op;       /* n - 1: it is in no layer */
+    bool copies;      /* a step computes with copies of parameters */
+    bool copies_end;  /* ... which end when their gradients are computed */
     bool *has_params; /* by unit */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
+    double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
     double *largest;  /* by device, of the parameter at hand */
 };

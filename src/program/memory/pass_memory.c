@@ -19,10 +19,17 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
  * sum once a step. */
 static bool copy_ends_first(const struct memory_maker *m, int tensor)
 {
-    const struct hypar_plan *plan = m->program->plan;
-    return hp_copies_weights(plan) ||
-           (hp_casts_weights(plan) &&
-            (plan->n_stages > 1 || m->finder.held.shard[tensor] < HYPAR_SHARD_GRADIENTS));
+    return m->units.copies_end ||
+           (m->units.copies && (m->program->plan->n_stages > 1 ||
+                                m->finder.held.shard[tensor] < HYPAR_SHARD_GRADIENTS));
+}
+
+/* Are trained weights as wide as their masters? Then a copy is beside the weight itself; of a
+ * narrower one, the master is in the optimizer's state. */
+static bool are_masters(const struct hypar_plan *plan)
+{
+    return hp_precision_bytes(plan->precision) ==
+           hp_precision_bytes(hp_master_precision(plan->precision));
 }
 
 /* Do a parameter's gradients lie in buckets, too, in which replicas sum them? */
@@ -56,17 +63,21 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
     bool with_unit = sum >= 0 && m->units.n > 0;
     if (with_unit && copy_ends_first(m, b->place.tensor))
         hp_copy_with_unit(m, b->place.tensor, b->device, each.weight * elements);
-    if (!with_unit || !hp_copies_weights(plan))
+    if (!with_unit || !m->units.copies_end)
         memory->parameters += each.weight * elements;
     if (sum < 0)
         return;
+    if (with_unit && m->units.copies && are_masters(plan) &&
+        !m->finder.held.shard[b->place.tensor])
+        memory->parameters += each.weight * elements;
     int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];
     if (!m->finder.held.shard[b->place.tensor])
         memory->optimizer += each.state * elements;
     memory->weight_versions += (versions - 1) * each.weight * elements;
 }
 
-/* The optimizer's state of a parameter that is divided, where it is updated. */
+/* The optimizer's state of a parameter that is divided, where it is updated, and the weights
+ * there that units' copies are made of. */
 static void add_owned(struct memory_maker *m, int sum, int tensor)
 {
     const struct hypar_plan *plan = m->program->plan;
@@ -74,8 +85,13 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
     int copies = hp_state_copies(plan, tensor);
-    for (int i = 0; i < u->n; i++)
-        m->model->device[u->device[i]].optimizer += each.state * copies * u->elements[i];
+    bool has_weights = m->units.copies && are_masters(plan) &&
+                       m->finder.held.shard[tensor] != HYPAR_SHARD_PARAMETERS;
+    for (int i = 0; i < u->n; i++) {
+        struct hypar_memory *memory = &m->model->device[u->device[i]];
+        memory->optimizer += each.state * copies * u->elements[i];
+        memory->parameters += has_weights ? each.weight * u->elements[i] : 0;
+    }
 }
 
 /* What owners have of a place that is divided. */
@@ -180,6 +196,18 @@ static double first_gradients(const struct memory_maker *m, const struct body_pa
     return elements;
 }
 
+/* A gradient of a later micro-batch is written by itself before it is added to those of earlier
+ * ones. */
+static void add_to_earlier(const struct memory_maker *m, struct body_memory *body,
+                           const double *elements)
+{
+    int bytes = hp_precision_bytes(m->program->plan->precision);
+    for (int number = 0; number < body->passes->order.n; number++) {
+        body->pass[number].begin.term[TERM_buffers] += bytes * elements[number];
+        body->pass[number].end.term[TERM_buffers] += bytes * elements[number];
+    }
+}
+
 /* The gradients of a device begin one after another, as passes write them: all of them together
  * are what was counted as lasting. */
 static void begin_gradients(struct memory_maker *m, struct body_memory *body)
@@ -208,6 +236,8 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
     }
     if (m->units.n > 0)
         hp_memory_of_units(m, body, elements);
+    else if (m->program->iteration->n_micro > 1)
+        add_to_earlier(m, body, elements);
 }
 
 /* Does the loop that trains hold an input in fp32, of which the network reads a copy? */

@@ -3,16 +3,17 @@
  * layer; the parameters that are in no layer are one more unit.
  *
  *  - Forward: the parameters of a unit are gathered when its first pass begins. The buffer that
- *    they are received in stays until the parameters of the next unit have been received.
+ *    they are received in stays until the parameters of the next unit have been received; of
+ * the last unit, until the forward half ends.
  *  - Backward: the parameters of a unit are gathered when the unit before it begins.
- *  - Copies in the plan's precision of parameters that are not divided begin so, too. They stay
+ *  - Parameters that are not divided are copied, too, whatever the plan's precision: a network
+ *    is computed with copies, in its unit, of what is updated. The copies begin so and stay
  *    until the last backward pass of the unit is over: of the last micro-batch, because the
  *    others need them. Where gradients are summed once a step, the buffer of gradients below
  *    is counted less the copy, which is freed before that buffer is filled.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
- *    are received. This buffer stays until the gradients of the next unit are copied: of two
- *    that belong to the device's last pass, the larger one counts. */
+ *    are received. This buffer stays until the gradients of the next unit are copied. */
 #include <math.h>
 
 #include "program/memory/parts.h"
@@ -55,11 +56,15 @@ void hp_units_begin(struct memory_maker *m)
         int unit = hp_unit_of(&modules, op);
         u->of_op[op] = unit < 0 ? modules.n : unit;
     }
+    const struct hypar_plan *plan = m->program->plan;
+    u->copies = !hp_framework_memory(&plan->simulation)->flat_gradients;
+    u->copies_end = u->copies && !hp_param_how(plan).again;
     u->has_params = NEW(&m->scratch, bool, u->n);
     for (int t = 0; t < m->graph->n_tensors; t++)
         if (m->graph->tensors[t].kind == TENSOR_PARAM)
             u->has_params[unit_of_param(m, t)] = true;
     u->gathered = NEW(&m->scratch, double, u->n * m->model->n_devices);
+    u->received = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->copied = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->largest = NEW(&m->scratch, double, m->model->n_devices);
 }
@@ -76,6 +81,7 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
         double all = bytes * (double)hp_box_elements(&b->box), *most = &u->largest[b->device];
         if (all > *most) {
             u->gathered[b->device * u->n + unit] += all - *most;
+            u->received[b->device * u->n + unit] += all - *most;
             *most = all;
         }
     }
@@ -83,14 +89,19 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
 
 void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double bytes)
 {
-    m->units.copied[device * m->units.n + unit_of_param(m, tensor)] += bytes;
+    int at = device * m->units.n + unit_of_param(m, tensor);
+    m->units.copied[at] += bytes;
+    if (m->finder.held.shard[tensor] && m->units.copies_end) /* else in the first micro-batch */
+        m->units.received[at] += bytes;
 }
 
 /* The passes of a unit in one action of a device. */
 struct unit_run {
     int unit, first, last;
     int after; /* the pass of the device after the last one; the last one, if there is none */
+    int until; /* the pass of the device before the next unit begins; -1: there is none */
     double waits; /* elements of gradients that its passes write */
+    double lasts; /* bytes of those that last */
 };
 
 static void hold(struct body_memory *body, int first, int last, double bytes)
@@ -101,8 +112,8 @@ static void hold(struct body_memory *body, int first, int last, double bytes)
 
 /* Gradients wait, in the plan's precision, for the other ones of their unit. Those that last
  * begin when the unit's are copied. */
-static void add_waiting(struct memory_maker *m, struct body_memory *body,
-                        const struct unit_run *run, const int *run_of, const double *elements)
+static void add_waiting(struct memory_maker *m, struct body_memory *body, struct unit_run *run,
+                        const int *run_of, const double *elements)
 {
     const struct body_passes *p = body->passes;
     int device = hp_device_at(p, run->first), action = hp_action_at(p, run->first);
@@ -115,33 +126,69 @@ static void add_waiting(struct memory_maker *m, struct body_memory *body,
              hp_precision_bytes(m->program->plan->precision) * elements[number]);
         body->pass[number].gradients = 0;
         body->pass[run[r].after].gradients += bytes;
+        run[r].lasts += bytes;
     }
+}
+
+/* Units that end with the last pass of the device: their gradients are summed behind it, one
+ * unit after another. A unit's copies are freed before its buffer comes, its gradients that
+ * waited before those that last. Of all that was counted in the pass the fullest moment stays.
+ *
+ * `run`: these units; `before`: bytes of the buffer that stays until the first of them. */
+static void add_ends(struct memory_maker *m, struct body_memory *body,
+                     const struct unit_run *run, int n_runs, int device, double before)
+{
+    const struct unit_memory *u = &m->units;
+    int narrow = hp_precision_bytes(m->program->plan->precision),
+        wide = hp_precision_bytes(hp_plan_gradients(m->program->plan));
+    double all = before, now = before, most, freed = 0, freed_at = 0; /* copies */
+    for (int r = 0; r < n_runs; r++) {
+        int at = device * u->n + run[r].unit;
+        now += u->copied[at] + u->gathered[at] + narrow * run[r].waits;
+        all += u->copied[at] + u->gathered[at] + narrow * run[r].waits + run[r].lasts;
+    }
+    most = now;
+    for (int r = 0; r < n_runs; r++) {
+        int at = device * u->n + run[r].unit;
+        double buffer = wide * run[r].waits, lasts = run[r].lasts - narrow * run[r].waits;
+        now += buffer - before - u->copied[at] - u->gathered[at];
+        freed += u->copied[at];
+        if (now + fmax(lasts, 0) > most) {
+            most = now + fmax(lasts, 0);
+            freed_at = freed;
+        }
+        now += lasts;
+        before = buffer;
+    }
+    int last = run[0].last;
+    body->pass[last].begin.term[TERM_parameters] -= freed_at;
+    body->pass[last].end.term[TERM_parameters] -= freed_at;
+    hold(body, last, last, most - all + freed_at);
 }
 
 /* `run`: in the order in which they end. `run_of`: by unit, -1. */
 static void add_gradients(struct memory_maker *m, struct body_memory *body,
-                          const struct unit_run *run, int n_runs, int *run_of,
-                          const double *elements)
+                          struct unit_run *run, int n_runs, int *run_of, const double *elements)
 {
     const struct unit_memory *u = &m->units;
-    int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan)), before = -1;
-    int device = n_runs ? hp_device_at(body->passes, run->first) : 0;
-    double freed = 0; /* in pass `before`, ahead of the next buffer */
-    for (int r = 0; r < n_runs; r++) {
-        int until =
-            r + 1 < n_runs && run[r + 1].last > run[r].after ? run[r + 1].last : run[r].after;
-        double bytes = wide * run[r].waits;
-        if (!hp_copies_weights(
-                m->program->plan)) /* in the last micro-batch, the copy is gone */
-            bytes = fmax(bytes - u->copied[device * u->n + run[r].unit], 0);
-        freed = before == run[r].after && until == before ? freed : 0;
-        hold(body, run[r].after, until, fmax(bytes - freed, 0));
-        freed = fmax(freed, bytes);
-        before = until;
+    int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan));
+    int device = n_runs ? hp_device_at(body->passes, run->first) : 0, end = 0;
+    double before = 0; /* bytes that stay until the last pass */
+    for (int r = 0; r < n_runs; r++)
         run_of[run[r].unit] = r;
-    }
     if (n_runs > 0)
         add_waiting(m, body, run, run_of, elements);
+    for (; end < n_runs && run[end].after != run[end].last; end++) {
+        int next = end + 1 < n_runs ? run[end + 1].last : run[end].after,
+            until = next > run[end].after ? next : run[end].after;
+        double bytes = wide * run[end].waits;
+        if (!u->copies_end) /* in the last micro-batch, the copy is gone */
+            bytes = fmax(bytes - u->copied[device * u->n + run[end].unit], 0);
+        hold(body, run[end].after, until, bytes);
+        before = end + 1 < n_runs && until == run[n_runs - 1].last ? bytes : 0;
+    }
+    if (end < n_runs)
+        add_ends(m, body, run + end, n_runs - end, device, before);
     for (int r = 0; r < n_runs; r++)
         run_of[run[r].unit] = -1;
 }
@@ -152,13 +199,13 @@ static void add_gathered(struct memory_maker *m, struct body_memory *body, int d
 {
     const struct unit_memory *u = &m->units;
     for (int r = 0; r < n_runs; r++) {
-        double bytes = u->gathered[device * u->n + run[r].unit];
+        int at = device * u->n + run[r].unit;
         bool comes_before =
             backward && r > 0 && u->gathered[device * u->n + run[r - 1].unit] > 0;
-        bool twice = !backward && run[r].unit < u->n - 1;
-        if (bytes > 0)
-            hold(body, run[comes_before ? r - 1 : r].first, run[r].last,
-                 twice ? 2 * bytes : bytes);
+        if (u->gathered[at] > 0)
+            hold(body, run[comes_before ? r - 1 : r].first, run[r].last, u->gathered[at]);
+        if (!backward && run[r].until >= 0)
+            hold(body, run[r].first, run[r].until, u->received[at]);
     }
 }
 
@@ -169,7 +216,7 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
 {
     const struct unit_memory *u = &m->units;
     double left = 0;
-    if (!hp_copies_weights(m->program->plan))
+    if (!u->copies_end)
         return;
     for (int unit = 0; unit < u->n; unit++)
         left += u->copied[device * u->n + unit];
@@ -198,11 +245,13 @@ static int find_runs(const struct memory_maker *m, const struct body_passes *p, 
         int unit = m->units.of_op[hp_pass_at(p, number)->op];
         if (before >= 0)
             run[before].after = number;
-        last = number;
         if (n == 0)
             run[run_of[rest] = n++] = (struct unit_run){ .unit = rest, .first = number };
-        if (run_of[unit] < 0 && m->units.has_params[unit])
+        if (run_of[unit] < 0 && m->units.has_params[unit]) {
+            run[n - 1].until = last;
             run[run_of[unit] = n++] = (struct unit_run){ .unit = unit, .first = number };
+        }
+        last = number;
         before = run_of[unit];
         if (before < 0)
             continue;
@@ -211,6 +260,7 @@ static int find_runs(const struct memory_maker *m, const struct body_passes *p, 
     }
     for (int r = 0; r < n; r++) {
         run_of[run[r].unit] = -1;
+        run[r].until = r + 1 < n ? run[r].until : last;
         if (run[r].unit == rest)
             run[r].last = run[r].after = last;
     }
