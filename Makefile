@@ -23,7 +23,7 @@ prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(filter 1,$(words $(compiler))),-DCMAKE_C_COMPILER=$(compiler))
 
-.PHONY: bench-accuracy bench-better bench-unlike bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-unlike bench-train bench-truth kill tsan msan proof proof-cuda soak oom all tests demo test check install uninstall bench bench-speed bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -136,7 +136,11 @@ msan: ## the unit tests, under clang's memory sanitizer
 	@sh tools/msan.sh build-msan $(JOBS)
 
 proof: tests ## run 10,000 random plans against the unsplit networks
-	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose
+	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R 'program/proof$$' --output-on-failure --verbose
+
+proof-cuda: tests ## run 1,000 random plans on this machine's card, in double and in single precision
+	@HYPAR_TEST_CARD=1 HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=1000 $(BUILD)/tests/test_program_proof
+	@HYPAR_TEST_CARD=1 HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=1000 HYPAR_PROOF_FP32=1 $(BUILD)/tests/test_program_proof
 
 soak: tests ## all cases of long tests, delta against full simulation, SOAK_CHANGES (10,000) changes of each network
 	@HYPAR_TEST_LENGTH=soak ctest --test-dir $(BUILD) -j $(JOBS) -R $(SOAKED) --output-on-failure

@@ -8,8 +8,6 @@
 #include "tests/card_backend.h"
 #include "tests/far_backend.h"
 
-static const double tolerance = 1e-9;
-
 struct all_ranks {
     struct arena arena;
     const struct hypar_program *program;
@@ -21,6 +19,8 @@ struct all_ranks {
     struct executor **x;
     double **before; /* by tensor: a parameter before the step */
     double sent_bytes;
+    enum real real;
+    double tolerance;
     int running; /* statistics of batch norms that were compared */
     bool differs;
 };
@@ -36,10 +36,15 @@ double scale_of(const double *right, int64_t n)
     return scale;
 }
 
-int64_t first_difference(const double *found, const double *right, int64_t n, double scale)
+double tolerance_of(enum real real)
+{
+    return real == REAL_F32 ? 1e-3 : 1e-9;
+}
+
+int64_t first_difference(const double *found, const double *right, int64_t n, double most)
 {
     for (int64_t i = 0; i < n; i++)
-        if (found[i] != right[i] && !(fabs(found[i] - right[i]) <= tolerance * scale))
+        if (found[i] != right[i] && !(fabs(found[i] - right[i]) <= most))
             return i;
     return -1;
 }
@@ -48,13 +53,29 @@ int64_t first_difference(const double *found, const double *right, int64_t n, do
 static int64_t find_difference(const struct all_ranks *a, const double *found,
                                const double *right, int64_t n, const struct view *all)
 {
-    double scale = scale_of(all->data, hp_box_elements(&all->box));
+    double scale = a->tolerance * scale_of(all->data, hp_box_elements(&all->box));
     if (!a->settings.micro_is_device)
         return first_difference(found, right, n, scale);
     for (int64_t i = 0; i < n; i++)
-        if (first_difference(&found[i], &right[i], 1, 1e-3 + fabs(right[i])) == 0)
+        if (first_difference(&found[i], &right[i], 1, a->tolerance * (1e-3 + fabs(right[i]))) ==
+            0)
             return i;
     return -1;
+}
+
+/* Numbers of one precision as numbers of another, over to->box. */
+static void convert(const struct view *to, enum real to_real, const struct view *from,
+                    enum real from_real)
+{
+    int64_t n = hp_box_elements(&to->box);
+    struct view mine = hp_dense_view(hp_array_new((size_t)n * sizeof(double)), &to->box);
+    struct view other = hp_dense_view(hp_array_new((size_t)n * sizeof(double)), &to->box);
+    hp_view_copy(&other, from, &to->box, hp_real_bytes(from_real));
+    for (int64_t i = 0; i < n; i++)
+        hp_put(mine.data, i, hp_get(other.data, i, from_real), to_real);
+    hp_view_copy(to, &mine, &to->box, hp_real_bytes(to_real));
+    hp_array_free(mine.data);
+    hp_array_free(other.data);
 }
 
 static enum hypar_status compare(struct all_ranks *a, int device, struct place place,
@@ -65,7 +86,7 @@ static enum hypar_status compare(struct all_ranks *a, int device, struct place p
     int64_t n = hp_box_elements(&found->box);
     struct view x = hp_dense_view(NEW(&scratch, double, n), &found->box);
     struct view y = hp_dense_view(NEW(&scratch, double, n), &found->box);
-    hp_view_copy(&x, found, &found->box, sizeof(double));
+    convert(&x, REAL_F64, found, a->real);
     hp_view_copy(&y, right, &found->box, sizeof(double));
     int64_t at = find_difference(a, x.data, y.data, n, right);
     enum hypar_status status = HYPAR_OK;
@@ -104,13 +125,13 @@ static enum hypar_status compare_lasting(struct all_ranks *a, int device, struct
                                          const struct held_view *v, const struct view *right,
                                          struct hypar_error *err)
 {
-    struct view held = { .data = (double *)hp_executor_lasting(a->x[device], v->buffer) +
-                                 v->at.offset,
-                         .box = v->box };
-    size_t bytes = (size_t)hp_box_elements(&v->box) * sizeof(double);
+    size_t size = hp_real_bytes(a->real);
+    char *data = hp_executor_lasting(a->x[device], v->buffer);
+    struct view held = { .data = data + (size_t)v->at.offset * size, .box = v->box };
+    size_t bytes = (size_t)hp_box_elements(&v->box) * size;
     struct view own = hp_dense_view(hp_array_new(bytes), &v->box);
     memcpy(held.stride, v->at.stride, sizeof held.stride);
-    hp_backend_get(&a->backend, &own, &held, sizeof(double));
+    hp_backend_get(&a->backend, &own, &held, size);
     enum hypar_status status = compare(a, device, place, &own, right, err);
     hp_array_free(own.data);
     return status;
@@ -229,7 +250,7 @@ static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error 
             if (!hp_executor_loss(a->x[d], u, &value))
                 continue;
             known++;
-            if (first_difference(&value, &right, 1, scale_of(&right, 1)) < 0)
+            if (first_difference(&value, &right, 1, a->tolerance * scale_of(&right, 1)) < 0)
                 continue;
             a->differs = true;
             return hp_fail(err, HYPAR_RUNTIME,
@@ -250,10 +271,10 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
         return hp_fail(err, HYPAR_RUNTIME, "device %d has a norm, or lacks it", device);
     if (b < 0)
         return HYPAR_OK;
-    double sum = hp_backend_number(&a->backend, hp_executor_lasting(a->x[device], b), REAL_F64);
+    double sum = hp_backend_number(&a->backend, hp_executor_lasting(a->x[device], b), a->real);
     double scale = hp_clip_scale(sum, a->program->plan->clip),
            right = unsplit_run_scale(a->settings.reference);
-    if (first_difference(&scale, &right, 1, right) < 0)
+    if (first_difference(&scale, &right, 1, a->tolerance * right) < 0)
         return HYPAR_OK;
     a->differs = true;
     return hp_fail(err, HYPAR_RUNTIME, "device %d: gradients are scaled by %.17g, not %.17g",
@@ -271,7 +292,7 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
                     hp_message_bytes(p->plan, hp_task_place(p, i));
     for (int d = 0; d < a->n; d++)
         sent += hp_executor_counts(a->x[d]).sent_bytes;
-    double step = (sent - a->sent_bytes) / sizeof(double);
+    double step = (sent - a->sent_bytes) / (double)hp_real_bytes(a->real);
     a->sent_bytes = sent;
     if (p->iteration->delayed || fabs(step - said) < .5)
         return HYPAR_OK;
@@ -314,8 +335,10 @@ static enum hypar_status fill(void *who, const struct fill_request *request,
     bool own = it->delayed && s->batch && a->graph->tensors[tensor].kind == TENSOR_INPUT;
     const struct run_data *data =
         own ? &s->batch[request->batch % it->n_micro % s->n_batches] : s->data;
-    hp_view_copy(to, &data->tensor[tensor], &to->box,
-                 hp_tensor_element_bytes(a->graph, tensor, data->real));
+    if (a->graph->tensors[tensor].index)
+        hp_view_copy(to, &data->tensor[tensor], &to->box, sizeof(int32_t));
+    else
+        convert(to, a->real, &data->tensor[tensor], data->real);
     return HYPAR_OK;
 }
 
@@ -334,7 +357,7 @@ static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error 
                  : a->settings.arrays == ARRAYS_ON_CARD ? card_backend(kernels)
                                                         : hp_host_backend(kernels);
     struct executor_settings settings = { .backend = &a->backend,
-                                          .real = REAL_F64,
+                                          .real = a->real,
                                           .optimizer = a->settings.optimizer,
                                           .seed = a->settings.seed,
                                           .order = a->settings.order,
@@ -358,7 +381,10 @@ enum hypar_status all_ranks_new(struct all_ranks **out, const struct hypar_progr
 {
     struct arena arena = { 0 };
     struct all_ranks *a = NEW(&arena, struct all_ranks, 1);
+    enum real real = settings->fp32 ? REAL_F32 : REAL_F64;
     *a = (struct all_ranks){ .arena = arena,
+                             .real = real,
+                             .tolerance = tolerance_of(real),
                              .program = program,
                              .graph = program->plan->graph,
                              .settings = *settings,
@@ -405,7 +431,8 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
         TRY(compare_running(a, d, err));
     }
     TRY(compare_losses(a, err));
-    if (a->settings.order == ORDER_NUMBERS && a->program->plan->precision == HYPAR_FP64)
+    if (a->settings.order == ORDER_NUMBERS &&
+        (a->program->plan->precision == HYPAR_FP64) == (a->real == REAL_F64))
         TRY(compare_memory(a, err));
     return compare_sent(a, err);
 }

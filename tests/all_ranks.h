@@ -25,6 +25,7 @@ struct all_ranks_settings {
      * relative to itself, not to its tensor. */
     bool micro_is_device;
     enum arrays arrays;
+    bool fp32; /* the ranks compute in single precision; the unsplit run never does */
     bool
         few_tags; /* no more than messages of one micro-batch have, and chunks that are small */
 };
@@ -46,8 +47,11 @@ bool all_ranks_differ(const struct all_ranks *a);
 /* How many running statistics of batch norms have been compared so far. */
 int all_ranks_running(const struct all_ranks *a);
 
-/* The number of the first element that differs, -1: none; `scale`: the largest there is. */
-int64_t first_difference(const double *found, const double *right, int64_t n, double scale);
+/* By how much numbers of a precision may differ, relative to the largest there is. */
+double tolerance_of(enum real real);
+
+/* The number of the first element that differs by more than `most`, -1: none. */
+int64_t first_difference(const double *found, const double *right, int64_t n, double most);
 
 /* The largest of some elements, for what differences are relative to; 1e-3 for what is
  * smaller. */

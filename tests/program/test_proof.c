@@ -8,6 +8,7 @@
  *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
  *     HYPAR_PROOF_WRITE   a folder that graphs and plans of all pairs are written to, for
  *                         `hypar train` (tests/mpi/random.sh)
+ *     HYPAR_PROOF_FP32    ranks compute in single precision
  *     HYPAR_PROOF_CARD    on a card: a stand-in, or with HYPAR_TEST_CARD the machine's own
  */
 #include <setjmp.h>
@@ -242,6 +243,32 @@ static void check_divided(const struct proof *p)
         }
 }
 
+static enum real proof_real(void)
+{
+    return getenv("HYPAR_PROOF_FP32") ? REAL_F32 : REAL_F64;
+}
+
+/* Both runs begin with the same numbers. */
+static void round_data(const struct hypar_graph *graph, struct run_data *data)
+{
+    for (int t = 0; t < graph->n_tensors; t++) {
+        const struct view *v = &data->tensor[t];
+        int64_t n = graph->tensors[t].index || !v->data ? 0 : hp_box_elements(&v->box);
+        for (int64_t i = 0; i < n; i++)
+            hp_put(v->data, i, (double)(float)hp_get(v->data, i, REAL_F64), REAL_F64);
+    }
+}
+
+/* Where a gradient is nothing but rounding, Adam makes a full step of it: in single precision
+ * that would be seen. */
+static struct optimizer proof_optimizer(const struct hypar_plan *plan)
+{
+    struct optimizer optimizer = hp_optimizer(plan->optimizer);
+    if (proof_real() == REAL_F32)
+        optimizer.epsilon = 1e-2;
+    return optimizer;
+}
+
 /* Every third pair clips its gradients, to a norm that most have, or that none has. */
 static void draw_clip(struct pair *pair)
 {
@@ -383,6 +410,8 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     draw_frozen(pair);
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
+    if (proof_real() == REAL_F32)
+        pair->plan->precision = HYPAR_FP32;
     draw_clip(pair);
     draw_recompute(pair);
     pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
@@ -391,6 +420,11 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = random_data(&pair->arena, pair->graph, REAL_F64,
                                      pair->seed + (uint64_t)(i + 1) * 1000003);
+    if (proof_real() == REAL_F32) {
+        round_data(pair->graph, &pair->data);
+        for (int i = 0; i < BATCHES; i++)
+            round_data(pair->graph, &pair->batch[i]);
+    }
     share_constants(pair);
     pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
     return lower(proof, pair);
@@ -420,7 +454,7 @@ static struct unsplit_run *new_reference(struct pair *pair, double noise)
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
         .forward = r->forward,
-        .optimizer = hp_optimizer(pair->plan->optimizer),
+        .optimizer = proof_optimizer(pair->plan),
         .clip = pair->plan->clip,
         .seed = pair->seed,
         .noise = noise,
@@ -437,11 +471,12 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
                                            .batch = pair->batch,
                                            .n_batches = BATCHES,
                                            .order = order,
-                                           .optimizer = hp_optimizer(pair->plan->optimizer),
+                                           .optimizer = proof_optimizer(pair->plan),
                                            .seed = pair->seed,
                                            .arrays = getenv("HYPAR_PROOF_CARD") ? ARRAYS_ON_CARD
                                                      : pair->seed & 1           ? ARRAYS_FAR
                                                                                 : ARRAYS_HERE,
+                                           .fp32 = proof_real() == REAL_F32,
                                            .reference = reference };
     struct all_ranks *ranks;
     enum hypar_status status = all_ranks_new(&ranks, pair->program, &settings, &pair->err);
@@ -459,7 +494,7 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
 /* Proving -------------------------------------------------------------------------- */
 
 static bool differ(const struct pair *pair, const struct unsplit_run *a,
-                   const struct unsplit_run *b)
+                   const struct unsplit_run *b, enum real real)
 {
     for (int m = 0; m < pair->program->iteration->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
@@ -468,7 +503,8 @@ static bool differ(const struct pair *pair, const struct unsplit_run *a,
                 const struct view *x = unsplit_run_view(a, place, m);
                 const struct view *y = unsplit_run_view(b, place, m);
                 int64_t n = hp_box_elements(&x->box);
-                if (first_difference(x->data, y->data, n, scale_of(x->data, n)) >= 0)
+                if (first_difference(x->data, y->data, n,
+                                     tolerance_of(real) * scale_of(x->data, n)) >= 0)
                     return true;
             }
     return false;
@@ -480,12 +516,14 @@ static bool differ(const struct pair *pair, const struct unsplit_run *a,
  */
 static bool unstable(struct pair *pair)
 {
-    struct unsplit_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
+    enum real real = proof_real();
+    double noise = real == REAL_F32 ? 1e-6 : 1e-15;
+    struct unsplit_run *a = new_reference(pair, 0), *b = new_reference(pair, noise);
     bool moved = false;
     for (int s = 0; s < pair->steps; s++) {
         unsplit_run_step(a);
         unsplit_run_step(b);
-        moved |= differ(pair, a, b);
+        moved |= differ(pair, a, b, real);
     }
     unsplit_run_free(a);
     unsplit_run_free(b);
