@@ -314,7 +314,7 @@ const char *opt_topology_word(int i);
 #define OPT_AS_ROW                                                                              \
     { "as", OPT_AS, "FRAMEWORK", 0,                                                             \
       "the job is run as fsdp, megatron, nemo, ... or a file says, fsdp,kernels=compiled "      \
-      "('hypar frameworks'; compiled, or what the plan or --for says)", 0 }
+      "('hypar frameworks'; compiled, or what a plan says)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
       "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }

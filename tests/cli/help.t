@@ -55,8 +55,7 @@ $ hypar check --help --frob
 >
 >       --as=FRAMEWORK         the job is run as fsdp, megatron, nemo, ... or a
 >                              file says, fsdp,kernels=compiled ('hypar
->                              frameworks'; compiled, or what the plan or --for
->                              says)
+>                              frameworks'; compiled, or what a plan says)
 >       --detail               show the plan: its stages, and how operators are
 >                              split
 >       --follow-links         weights may lie behind a link out of the model's
