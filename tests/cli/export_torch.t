@@ -1394,7 +1394,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 A residual network whose blocks end in functions is cut between its modules: by the search, and by the nearest plan.
 $ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner $p --for torch -qo $TMP/cut.json && hypar export $TMP/cut.json --to torch | sed -n '/^CUTS/,/^}/p'; done
 > CUTS = {  # where the next stage begins
->     "layer2.0": SplitPoint.BEGINNING,
+>     "layer1.0": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
 >     "layer1.1": SplitPoint.BEGINNING,
