@@ -8,12 +8,11 @@
 
 #include "graph/attrs.h"
 #include "graph/autocast.h"
+#include "machine/machine.h"
 
 bool hp_has_kernels(const struct hypar_device *device)
 {
-    static const struct hypar_kernel_figures not_measured;
-    return memcmp(&device->kernels, &not_measured,
-                  offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+    return !device->roofline && hp_kernels_known(device);
 }
 
 static bool is_short(enum hypar_precision precision)

@@ -22,13 +22,6 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_grad
     };
 }
 
-double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
-                          enum hypar_optimizer optimizer)
-{
-    struct param_bytes bytes = hp_param_bytes(precision, fp32_gradients, optimizer);
-    return bytes.weight + bytes.gradient + bytes.state;
-}
-
 struct param_how hp_param_how(const struct hypar_plan *plan)
 {
     return (struct param_how){

@@ -7,10 +7,11 @@
 #include "program/memory/memory.h"
 
 /* Bytes of tensors that a device holds at one time, of the micro-batch at hand: by term, and
- * shares of activations and of all terms. */
+ * shares of the sum of all terms. */
 struct held_bytes {
     double term[TENSOR_TERMS];
-    double rebuilt; /* of activations: what recomputation would not keep */
+    double kept;    /* held from a forward half to a later action */
+    double rebuilt; /* of `kept`: what recomputation would not keep */
     double saved;   /* what the backward half reads */
 };
 
@@ -19,6 +20,7 @@ static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *b
 {
     for (int i = 0; i < TENSOR_TERMS; i++)
         to->term[i] += times * bytes->term[i];
+    to->kept += times * bytes->kept;
     to->rebuilt += times * bytes->rebuilt;
     to->saved += times * bytes->saved;
 }

@@ -42,6 +42,7 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
+    /* the keys of PipeDream's planner: of every schedule whose stages update on their own */
     hp_json_begin_object(w, hp_is_delayed(plan) ? "pipedream" : "pipeline", false);
     PUT(w, NUMBER("bottleneck_s", view->bottleneck_s),
         NUMBER("one_worker_s", view->one_worker_s),
