@@ -1144,7 +1144,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     data = mesh["data"]
 >     if len(x) % data.size():  # else means of unequal parts would be averaged
 >         raise Refused(f"{len(x)} samples, expected a multiple of {data.size()}")
->     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
+>     mine = x.chunk(data.size())[data.get_local_rank()]
+>     return mine.to(mesh.device_type, copy=True)  # the whole batch need not stay
 >
 >
 > def this_device(mesh):
