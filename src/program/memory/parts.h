@@ -64,6 +64,7 @@ struct unit_memory {
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
     double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
+    double *padding;  /* elements of divided parameters that pad them where they are together */
     double *largest;  /* by device, of the parameter at hand */
 };
 
@@ -112,6 +113,10 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor);
 
 /* A device has a copy of the parameter in a buffer, which begins and ends with its unit. */
 void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double bytes);
+
+/* All parameters have come to their units: those that are gathered, and copies, take more where
+ * the framework pads pieces. */
+void hp_pad_units(struct memory_maker *m);
 
 /* `elements`: by pass, of gradients that it is the first to write. */
 void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,

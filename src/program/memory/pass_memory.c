@@ -317,6 +317,8 @@ void hp_memory_of_passes(struct memory_maker *m)
     }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors && !hp_stopped(m->options.stop); i++)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
+    if (m->units.n > 0)
+        hp_pad_units(m);
     for (int b = 0; b < m->program->n_bodies; b++) {
         hp_find_extras(&m->finder, b, false);
         for (int i = 0; i < m->finder.n; i++) {
