@@ -281,15 +281,16 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
                    device, scale, right);
 }
 
-/* Elements that the program says are sent in a step. A batch's; pipedream counts otherwise. */
+/* Elements that the program says are sent in a step, without padding. A batch's; pipedream
+ * counts otherwise. */
 static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *err)
 {
     const struct hypar_program *p = a->program;
     double said = 0, sent = 0;
     for (int i = 0; i < p->n_tasks; i++)
         if (p->task[i].kind == TASK_COMM)
-            said += hp_task_times(p, i) * hp_task_bytes(p, i) /
-                    hp_message_bytes(p->plan, hp_task_place(p, i));
+            said += hp_task_times(p, i) *
+                    (hp_task_comm(p, i)->sent_elements - hp_task_comm(p, i)->padding);
     for (int d = 0; d < a->n; d++)
         sent += hp_executor_counts(a->x[d]).sent_bytes;
     double step = (sent - a->sent_bytes) / (double)hp_real_bytes(a->real);

@@ -262,6 +262,28 @@ static double sends(const struct expected *x, int64_t element)
     return count(from) + count(readers) - (both ? 2 : 1);
 }
 
+/* The elements of a piece of a box, and how many are sent for it: even in number, or where the
+ * framework says so in whole rows, padded to the first piece. */
+static struct range piece_of(const struct expected *x, const struct cell *cell,
+                             const struct box *box, int64_t *padded)
+{
+    int64_t n = hp_box_elements(box), rows = box->dim[0].hi - box->dim[0].lo, row = n / rows;
+    struct range even = hp_even_part(n, cell->pieces, cell->piece);
+    *padded = even.hi - even.lo;
+    if (!x->program->plan->simulation.framework.row_shards || cell->pieces == 1)
+        return even;
+    int64_t most = rows / cell->pieces + (rows % cell->pieces > 0);
+    int64_t first = most * cell->piece < rows ? most * cell->piece : rows;
+    *padded = most * row;
+    return (struct range){ first * row, (first + most < rows ? first + most : rows) * row };
+}
+
+/* Elements that pad the messages of a cell. */
+static double padding_of(const struct cell *cell)
+{
+    return cell->comm < 0 ? 0 : (double)(cell->padded - cell->elements) * cell->sent;
+}
+
 static enum hypar_status check_sends(struct expected *x, struct hypar_error *err)
 {
     const struct pattern *pattern = x->pattern;
@@ -272,12 +294,14 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
         struct cell_mark mark = { c, false };
         struct box box = hp_cell_box(pattern, c), part[MAX_FLAT_BOXES];
         const struct cell *cell = &pattern->cell[c];
-        struct range even = hp_even_part(hp_box_elements(&box), cell->pieces, cell->piece);
-        int n = hp_flat_boxes(&box, even.lo, even.hi, part);
+        int64_t padded;
+        struct range own = piece_of(x, cell, &box, &padded);
+        int n = hp_flat_boxes(&box, own.lo, own.hi, part);
         for (int i = 0; i < n; i++)
             each_element(x, &part[i], mark_cell, &mark);
-        if (even.lo != cell->lo || even.hi != cell->lo + cell->elements)
-            return hp_fail(err, HYPAR_RUNTIME, "%s'%s': a piece that is not even", what, name);
+        if (own.lo != cell->lo || own.hi != cell->lo + cell->elements || padded != cell->padded)
+            return hp_fail(err, HYPAR_RUNTIME, "%s'%s': another piece", what, name);
+        must += padding_of(cell);
         if (mark.twice)
             return hp_fail(err, HYPAR_RUNTIME, "%s'%s': cells overlap", what, name);
     }
@@ -333,12 +357,14 @@ static enum hypar_status check_gather(struct expected *x, struct hypar_error *er
         const struct cell *cell = &pattern->cell[c];
         struct piece_mark mark = { cell, cell->contribution[0].device, false };
         struct box box = hp_cell_box(pattern, c), part[MAX_FLAT_BOXES];
-        struct range even = hp_even_part(hp_box_elements(&box), cell->pieces, cell->piece);
-        int n = hp_flat_boxes(&box, even.lo, even.hi, part);
+        int64_t padded;
+        struct range own = piece_of(x, cell, &box, &padded);
+        int n = hp_flat_boxes(&box, own.lo, own.hi, part);
         for (int i = 0; i < n; i++)
             each_element(x, &part[i], mark_arrived, &mark);
-        wrong |= mark.wrong || cell->n_contributions != 1 || even.lo != cell->lo ||
-                 even.hi != cell->lo + cell->elements;
+        wrong |= mark.wrong || cell->n_contributions != 1 || own.lo != cell->lo ||
+                 own.hi != cell->lo + cell->elements || padded != cell->padded;
+        must += padding_of(cell);
     }
     for (int64_t i = 0; i < hp_box_elements(&x->whole); i++) {
         device_set holders = x->holders[i];

@@ -120,12 +120,15 @@ struct hypar_framework {
     enum hypar_width gradients, gathers, sums, loss;
     bool waits[HYPAR_TRAFFIC_COUNT]; /* a device does not compute during such an exchange */
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
-    int prefetch;        /* layers ahead that divided parameters are gathered at most; 0: as the
-                            plan says, in operators */
-    double layer_s;      /* that the host adds to the kernels of every layer, in each half */
-    double slot_s;       /* ... to every slot, where there are stages: a micro-batch of a stage
-                            in one half */
-    double bucket_s;     /* that the host adds to every sum of gradients and to every gather */
+    bool row_shards; /* devices that divide a parameter divide the rows of its first dimension:
+                        the same number each, the last ones fewer or none. Messages are padded
+                        to the largest part */
+    int prefetch;    /* layers ahead that divided parameters are gathered at most; 0: as the
+                        plan says, in operators */
+    double layer_s;  /* that the host adds to the kernels of every layer, in each half */
+    double slot_s;   /* ... to every slot, where there are stages: a micro-batch of a stage
+                        in one half */
+    double bucket_s; /* that the host adds to every sum of gradients and to every gather */
     bool host_waits; /* between stages: the host launches nothing of a slot before its device
                         has ended the slot before and has what the slot receives */
     struct hypar_framework_memory memory;

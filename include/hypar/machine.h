@@ -79,6 +79,10 @@ struct hypar_device {
      * driver's context and the kernels of a program take, 0: no framework runs here; and what
      * products work in, for each handle of their library and stream. */
     double usable_bytes, context_bytes, workspace_bytes;
+    /* 1: passes take the times of the roofline, although the figures of kernels are known. Set
+     * for all devices of a machine on which those of some are unknown: a roofline's bare times
+     * are shorter than those of measured kernels, whatever the devices. */
+    int64_t roofline;
 };
 
 /* Figure `i` of a device: its name, as in JSON, and its value; NULL past the last. */

@@ -73,6 +73,8 @@ struct hypar_program_totals {
     double comm_bytes; /* each byte sent once, over all devices */
     double forward_bytes, backward_bytes, gradient_bytes, loss_bytes;
     double parameter_bytes; /* of divided parameters that are gathered */
+    double padding_bytes;   /* of all these, those that pad pieces to equal rows; hypar's own
+                               runtime does not send them */
     int micro_batches;      /* of a batch */
     int minibatches;        /* pipedream: of the window; else 0 */
 };

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "graph/attrs.h"
+#include "machine/machine.h"
 
 bool hp_has_kernels(const struct hypar_device *device)
 {
-    static const struct hypar_kernel_figures not_measured;
-    return memcmp(&device->kernels, &not_measured,
-                  offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+    return !device->roofline && hp_kernels_known(device);
 }
 
 struct kernel_place hp_kernel_place(const struct hypar_device *device,

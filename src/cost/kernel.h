@@ -64,7 +64,7 @@ struct kernel_place hp_kernel_place(const struct hypar_device *device,
                                     enum hypar_precision precision,
                                     const struct hypar_framework *framework);
 
-/* Are the figures of the device's kernels known? */
+/* Are the figures of the device's kernels known, and used on this machine? */
 bool hp_has_kernels(const struct hypar_device *device);
 
 /* Do passes run as kernels here, rather than each by itself? */

@@ -126,7 +126,7 @@ static const char *const schedules[HYPAR_SCHEDULE_COUNT] = {
 
 const char *hp_torch_schedule(enum hypar_schedule_kind kind)
 {
-    return schedules[kind];
+    return kind < HYPAR_SCHEDULE_COUNT ? schedules[kind] : NULL;
 }
 
 /* Does the axis index a whole dimension, in order, of every tensor that it indexes? */

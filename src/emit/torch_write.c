@@ -577,8 +577,9 @@ static void put_own(const struct torch_script *s, FILE *to)
             "    if len(x) %% data.size():  # else means of unequal parts would be averaged\n"
             "        raise Refused(f\"{len(x)} samples, expected a multiple of "
             "{data.size()}\")\n"
-            "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
-            "\n\n\n",
+            "    mine = x.chunk(data.size())[data.get_local_rank()]\n"
+            "    return mine.to(mesh.device_type, copy=True)  # the whole batch need not "
+            "stay\n\n\n",
             samples_mesh(s));
     else
         fputs("    return x.to(mesh.device_type)\n\n\n", to);

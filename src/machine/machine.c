@@ -134,6 +134,7 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
         keep_texts(arena, part);
         add_run(machine, part);
     }
+    hp_settle_rooflines(machine);
     TRY(check_fabric(machine, err));
     number_nodes(machine);
     TRY(count_nodes(machine, err));
@@ -339,6 +340,29 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
     return strcmp(a->name, b->name) == 0 &&
            memcmp(&a->fp64_op_per_s, &b->fp64_op_per_s,
                   sizeof *a - offsetof(struct hypar_device, fp64_op_per_s)) == 0;
+}
+
+bool hp_kernels_known(const struct hypar_device *device)
+{
+    static const struct hypar_kernel_figures not_measured;
+    return memcmp(&device->kernels, &not_measured,
+                  offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+}
+
+void hp_settle_rooflines(struct hypar_machine *machine)
+{
+    bool settled = false, known = false, unknown = false;
+    for (int r = 0; r < machine->n_runs; r++) {
+        const struct hypar_device *device = &machine->runs[r].device;
+        settled |= device->roofline != 0;
+        *(hp_kernels_known(device) ? &known : &unknown) = true;
+    }
+    if (!settled && !(known && unknown))
+        return;
+    for (int r = 0; r < machine->n_runs; r++)
+        machine->runs[r].device.roofline = 1;
+    for (int p = 0; p < machine->n_parts; p++)
+        machine->parts[p].type.device.roofline = 1;
 }
 
 bool hypar_machine_is_uniform(const struct hypar_machine *machine)

@@ -233,6 +233,11 @@ bool hp_machine_may_be_path(const char *word);
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
 bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b);
+/* Are the figures of the device's kernels known? */
+bool hp_kernels_known(const struct hypar_device *device);
+/* Where the kernels of some devices are known and those of others are not, all take the times
+ * of the roofline (hypar_device.roofline); so do the devices of machines made from this one. */
+void hp_settle_rooflines(struct hypar_machine *machine);
 double hp_idle_w(const struct hypar_machine *machine); /* of all devices */
 struct hypar_machine *hp_machine_new(const struct topology *topology);
 /* The same machine with other figures: in each part whose device is called `device`, values

@@ -309,6 +309,7 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
         if (runs[r].source)
             machine->runs[r].source = hp_arena_strdup(arena, runs[r].source);
     }
+    hp_settle_rooflines(machine);
     machine->network = NEW(arena, struct network, 1);
     machine->network->n_nodes = n_devices + n_switches;
     machine->network->n_listed = n_links;

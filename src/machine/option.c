@@ -422,7 +422,8 @@ void hp_device_set(struct hypar_device *device, enum option option, double value
 struct hypar_device hp_part_device(const struct part *part)
 {
     struct hypar_device device = { .name = part->type.device.name,
-                                   .memory_bytes = (int64_t)part->value[OPTION_MEMORY] };
+                                   .memory_bytes = (int64_t)part->value[OPTION_MEMORY],
+                                   .roofline = part->type.device.roofline };
     for (int o = 0; o < OPTION_COUNT; o++)
         if (device_figure(&device, (enum option)o))
             *device_figure(&device, (enum option)o) = part->value[o];

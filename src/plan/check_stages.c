@@ -123,7 +123,7 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
 {
     const struct hypar_schedule *schedule = &plan->schedule;
     const char *name = hypar_schedule_text(schedule->kind);
-    bool pipedream = hp_is_delayed(plan);
+    bool delayed = hp_is_delayed(plan);
     char range[RANGE_TEXT_BYTES];
     if (schedule->micro_batches < 1 || schedule->micro_batches > plan->graph->batch)
         return hp_fail(err, HYPAR_INFEASIBLE,
@@ -137,13 +137,13 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
     if (schedule->kind != HYPAR_SCHEDULE_NONE && plan->n_stages == 0)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs stages, the plan has none",
                        name);
-    if (schedule->stash && !pipedream)
+    if (schedule->stash && !delayed)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule '%s' has one version of the weights: stash needs 'pipedream'",
-                       name);
+                       "schedule '%s' has one version of the weights: stash needs '%s'", name,
+                       hp_schedule_with(SCHEDULE_DELAYED));
     if (schedule->vertical_sync && !schedule->stash)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s': vertical_sync needs stash", name);
-    for (int op = 0; pipedream && !schedule->stash && op < plan->graph->n_ops; op++)
+    for (int op = 0; delayed && !schedule->stash && op < plan->graph->n_ops; op++)
         if (plan->ops[op].recompute)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': recompute needs stash under schedule '%s', or it would be "
@@ -151,43 +151,65 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
                            plan->graph->ops[op].name, name);
     if (schedule->chunks > 1 && !hp_schedule_of(plan)->interleaves)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule '%s' has one stage on a device: chunks needs 'interleaved'",
-                       name);
+                       "schedule '%s' has one stage on a device: chunks needs '%s'", name,
+                       hp_schedule_with(SCHEDULE_INTERLEAVES));
     if (plan->n_orders && !hp_schedule_of(plan)->listed)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule '%s' has an order of its own: slots needs 'slots'", name);
+                       "schedule '%s' has an order of its own: slots needs '%s'", name,
+                       hp_schedule_with(SCHEDULE_LISTED));
     return HYPAR_OK;
 }
 
-/* Megatron's order: stage s on group s mod p of devices, micro-batches p at a time. */
-static enum hypar_status check_interleaved(const struct hypar_plan *plan,
-                                           const struct device_home *home,
-                                           struct hypar_error *err)
+/* Is every stage on the devices that its schedule names: its own, or those of the first stage
+ * of its group? */
+static enum hypar_status check_groups(const struct hypar_plan *plan,
+                                      const struct device_home *home, struct arena *scratch,
+                                      struct hypar_error *err)
 {
-    int chunks = plan->schedule.chunks, n = plan->n_stages / (chunks > 0 ? chunks : 1);
-    long long m = (long long)plan->schedule.micro_batches;
+    struct pipeline_size size = hp_pipeline_size(plan);
+    int *first =
+        NEW(scratch, int, size.groups); /* by group: 1 + its first stage; 0: none yet */
+    for (int s = 0; s < plan->n_stages; s++) {
+        int group = hp_stage_group(plan->schedule.kind, &size, s);
+        int is = home[plan->stages[s].device[0]].stage;
+        first[group] = first[group] ? first[group] : s + 1;
+        if (is != first[group] - 1)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "schedule '%s' with %d chunks: stage %d is on the devices of stage "
+                           "%d, expected %s",
+                           hypar_schedule_text(plan->schedule.kind), size.chunks, s, is,
+                           first[group] == s + 1 ? "devices of its own"
+                                                 : hp_arena_printf(scratch, "those of stage %d",
+                                                                   first[group] - 1));
+    }
+    return HYPAR_OK;
+}
+
+/* Several stages on each group of devices. */
+static enum hypar_status check_chunks(const struct hypar_plan *plan,
+                                      const struct device_home *home, struct hypar_error *err)
+{
+    const struct hypar_schedule *schedule = &plan->schedule;
+    const char *name = hypar_schedule_text(schedule->kind);
+    int chunks = schedule->chunks;
     if (chunks < 1 || plan->n_stages % chunks != 0)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule 'interleaved': %d chunks do not divide %d stages", chunks,
+                       "schedule '%s': %d chunks do not divide %d stages", name, chunks,
                        plan->n_stages);
     if (chunks > HP_MAX_CHUNKS)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule 'interleaved': %d chunks, expected at most %d", chunks,
-                       HP_MAX_CHUNKS);
-    for (int s = 0; s < plan->n_stages; s++) {
-        int first = home[plan->stages[s].device[0]].stage;
-        if (first != s % n)
-            return hp_fail(err, HYPAR_INFEASIBLE,
-                           "schedule 'interleaved' with %d chunks: stage %d is on the devices "
-                           "of stage %d, expected %s",
-                           chunks, s, first,
-                           s < n ? "devices of its own" : "those of every stage in turn");
-    }
-    if (m % n != 0)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule 'interleaved': %lld micro-batches, expected a multiple of the "
-                       "%d groups of devices",
-                       m, n);
+        return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s': %d chunks, expected at most %d",
+                       name, chunks, HP_MAX_CHUNKS);
+    struct arena scratch = { 0 };
+    enum hypar_status status = check_groups(plan, home, &scratch, err);
+    hp_arena_free(&scratch);
+    TRY(status);
+    int groups = plan->n_stages / chunks;
+    if (!hp_takes_micro_batches(schedule->kind, groups, schedule->micro_batches))
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "schedule '%s': %lld micro-batches, expected a multiple of the %d groups "
+            "of devices",
+            name, (long long)schedule->micro_batches, groups);
     return HYPAR_OK;
 }
 
@@ -209,7 +231,7 @@ enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
                                    const struct device_home *home, struct hypar_error *err)
 {
     if (hp_schedule_of(plan)->interleaves)
-        return check_interleaved(plan, home, err);
+        return check_chunks(plan, home, err);
     if (!hp_schedule_of(plan)->listed)
         return HYPAR_OK;
     struct arena scratch = { 0 };
@@ -260,8 +282,9 @@ static enum hypar_status check_param(const struct hypar_plan *plan, int tensor,
         if (a != b)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "parameter '%s' is used in stages %d and %d, expected one under "
-                           "schedule 'pipedream'",
-                           graph->tensors[tensor].name, a, b);
+                           "schedule '%s'",
+                           graph->tensors[tensor].name, a, b,
+                           hypar_schedule_text(plan->schedule.kind));
     }
     return HYPAR_OK;
 }

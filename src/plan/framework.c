@@ -56,6 +56,7 @@ static const struct member {
     { "loss", WORDS(loss, widths), .tried = true, .summary = "of logits and loss" },
     { "overlap", OVERLAP, AT(waits), .tried = true, .summary = "exchanges during which a device computes: all, none or some of gradients+gathers+tensor+sequence+stages" },
     { "bucket_bytes", BYTES(bucket_bytes), .summary = "bytes of gradients that are summed together (0: each parameter's alone)" },
+    { "row_shards", TRUTH, AT(row_shards), .summary = "divided parameters are cut into equal numbers of rows, and messages padded to these" },
     { "prefetch", WHOLE, AT(prefetch), NULL, 0, 0, 1 << 20, .summary = "layers ahead that divided parameters are gathered (0: as the plan says, in operators)" },
     { "layer_s", TIME(layer_s), .tried = true, .summary = "seconds that the host adds for every layer, in each half" },
     { "slot_s", TIME(slot_s), .tried = true, .summary = "seconds that the host adds for every micro-batch of a stage, in each half" },

@@ -38,6 +38,7 @@ static const struct hypar_framework rows[] = {
                   "host's "
                   "time for a slot of torch.distributed.pipelining: bench/torch_slot.py.",
         .kernels = HYPAR_KERNELS_EAGER,
+        .row_shards = true,
         PYTORCH_PIPELINE,
     },
     {
@@ -55,8 +56,10 @@ static const struct hypar_framework rows[] = {
             "most two at a time (limit_all_gathers); one reduce-scatter a layer beside the "
             "backward pass; parameters in 16 bits, gradients in fp32 (MixedPrecision with "
             "reduce_dtype fp32). DTensor waits for each exchange between parts of a layer. "
-            "Stages by torch.distributed.pipelining (as eager).",
+            "Stages by torch.distributed.pipelining (as eager). FSDP2 divides rows: "
+            "torch/distributed/fsdp/_fully_shard/_fsdp_param.py.",
         PYTORCH_SHARDED,
+        .row_shards = true,
         PYTORCH_PIPELINE,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,

@@ -1,6 +1,7 @@
 /* plan/memory_terms.h - what a device's memory holds beside tensors, and the room that it
- * leaves to tensors. Internal. The table of terms is hypar/memory_terms.h: counts, bounds of
- * planners, estimates, texts, JSON and the page follow from its rows. */
+ * leaves to tensors. Internal. The table of terms is hypar/memory_terms.h. Texts, JSON, the
+ * page and the room for tensors, which planners compare bounds and estimates with, follow from
+ * its rows. */
 #ifndef PLAN_MEMORY_TERMS_H
 #define PLAN_MEMORY_TERMS_H
 

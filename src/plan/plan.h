@@ -213,18 +213,14 @@ struct shared_bytes {
 struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_shard shard);
 struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor);
 
-/* All of them together. */
-double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
-                          enum hypar_optimizer optimizer);
-
 /* The precision of the gradients of parameters. */
 static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *plan)
 {
     return hp_gradient_precision(plan->precision, plan->fp32_gradients);
 }
 
-/* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
- */
+/* Bytes of each element of a parameter, where nothing is divided: one that is not trained has
+ * neither gradient nor state. */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 
 struct param_how hp_param_how(const struct hypar_plan *plan);

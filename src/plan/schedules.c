@@ -226,6 +226,7 @@ const struct schedule_row hp_schedule[] = {
                                    .seconds = none_seconds },
     [HYPAR_SCHEDULE_INTERLEAVED] = { .name = "interleaved",
                                      .interleaves = true,
+                                     .rounds = true,
                                      .fill = fill_interleaved,
                                      .in_flight = interleaved_in_flight,
                                      .seconds = interleaved_seconds },
@@ -266,6 +267,21 @@ static int find_schedule(const char *name)
 int hypar_name_find(enum hypar_name kind, const char *name)
 {
     return kind == HYPAR_NAME_SCHEDULE ? find_schedule(name) : hp_find_name(kind, name);
+}
+
+static bool has_property(const struct schedule_row *row, enum schedule_property property)
+{
+    return property == SCHEDULE_DELAYED       ? row->delayed
+           : property == SCHEDULE_INTERLEAVES ? row->interleaves
+                                              : row->listed;
+}
+
+const char *hp_schedule_with(enum schedule_property property)
+{
+    int i = 0;
+    while (!has_property(&hp_schedule[i], property))
+        i++;
+    return hp_schedule[i].name;
 }
 
 enum hypar_schedule_kind hp_leaner_schedule(enum hypar_schedule_kind kind)

@@ -41,8 +41,12 @@ struct schedule_row {
     bool delayed;     /* stages update on their own, with weights of different versions */
     bool apart;       /* the gradients of parameters have slots of their own */
     bool interleaves; /* a group of devices has as many stages as `chunks` says */
+    bool rounds;      /* micro-batches go in rounds: their number is a multiple of the groups */
     bool listed;      /* the plan lists the slots */
     bool reorders;    /* a phase does not take the micro-batches from the first to the last */
+    /* The group of devices that a stage of an interleaving schedule is on. NULL: stage 0 is on
+     * group 0, and so on; after the last group, the first comes again. */
+    int (*group)(const struct pipeline_size *size, int stage);
     /* Fill the slots of the devices that have stages stage[0] .. stage[chunks - 1], all but the
      * update; returns how many. NULL: the slots are listed, or depend on replicas. */
     int (*fill)(const struct pipeline_size *size, const int *stage, struct slot *slot);
@@ -91,9 +95,28 @@ static inline bool hp_orders_groups(const struct schedule_row *row)
     return hp_shares_devices(row) || row->apart || row->reorders;
 }
 
+/* The group of devices of a stage. */
+static inline int hp_stage_group(enum hypar_schedule_kind kind,
+                                 const struct pipeline_size *size, int stage)
+{
+    const struct schedule_row *row = &hp_schedule[kind];
+    return row->group ? row->group(size, stage) : stage % size->groups;
+}
+
+/* May a batch have so many micro-batches? */
+static inline bool hp_takes_micro_batches(enum hypar_schedule_kind kind, int groups,
+                                          int64_t n_micro)
+{
+    return !hp_schedule[kind].rounds || n_micro % groups == 0;
+}
+
 /* Another schedule that takes as long in closed form, of which a stage has fewer micro-batches
  * in flight; `kind` itself: there is none. Two rows with the same `seconds` take as long. */
 enum hypar_schedule_kind hp_leaner_schedule(enum hypar_schedule_kind kind);
+
+/* For messages: the name of the first schedule that has a property. */
+enum schedule_property { SCHEDULE_DELAYED, SCHEDULE_INTERLEAVES, SCHEDULE_LISTED };
+const char *hp_schedule_with(enum schedule_property property);
 
 /* The size of the plan's pipeline; without stages, of one stage. */
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);

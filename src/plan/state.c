@@ -22,13 +22,6 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_grad
     };
 }
 
-double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
-                          enum hypar_optimizer optimizer)
-{
-    struct param_bytes bytes = hp_param_bytes(precision, fp32_gradients, optimizer);
-    return bytes.weight + bytes.gradient + bytes.state;
-}
-
 struct param_how hp_param_how(const struct hypar_plan *plan)
 {
     return (struct param_how){
@@ -188,8 +181,24 @@ int hp_state_copies(const struct hypar_plan *plan, int tensor)
     return copies;
 }
 
+/* The largest share of what a holder has that it owns, if all own this share on average. Pieces
+ * of rows are not even. */
+static double owned_share(const struct hypar_plan *plan, const struct cover *cover, double even)
+{
+    const struct box *box = cover->n == 1 ? &cover->only : cover->box;
+    double most = even;
+    if (!plan->simulation.framework.row_shards || even >= 1)
+        return even;
+    for (int i = 0; i < cover->n && box[i].n_dims > 0; i++) {
+        double rows = (double)(box[i].dim[0].hi - box[i].dim[0].lo);
+        most = fmax(most, ceil(rows * even) / rows);
+    }
+    return most;
+}
+
 /* A parameter that several parts or operators on one device read is held there once. What its
- * holders divide is taken to be even: as often as each element is there. */
+ * holders divide is taken to be even, in elements or in rows: as often as each element is
+ * there. */
 static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
                         double *bytes)
 {
@@ -210,8 +219,10 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
     if (over > 0 && share < 1. / over)
         share = 1. / over;
     for (int i = 0; i < h->n; i++) {
-        double held = (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
-        bytes[h->holding[i].device] += held * (size.held + share * size.owned);
+        const struct cover *cover = &h->holding[i].cover;
+        double held = (double)hp_cover_elements(cover, h->scratch);
+        bytes[h->holding[i].device] +=
+            held * (size.held + owned_share(plan, cover, share) * size.owned);
         h->of_device[h->holding[i].device] = -1;
     }
     hp_arena_release(h->scratch, mark);

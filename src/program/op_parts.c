@@ -245,7 +245,7 @@ static int *reader_key(const struct reader *reader, int n, int *at)
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int n = 6 + 2 * (exchange->n_writers + exchange->n_holders) + 3 * exchange->n_readers,
+    int n = 7 + 2 * (exchange->n_writers + exchange->n_holders) + 3 * exchange->n_readers,
         *key = NEW(&s->scratch, int, n);
     int *at = key;
     *at++ = exchange->n_writers;
@@ -254,6 +254,7 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
     *at++ = exchange->private;
     *at++ = (int)exchange->division;
     *at++ = exchange->over;
+    *at++ = s->plan->simulation.framework.row_shards;
     for (int i = 0; i < exchange->n_writers; i++) {
         *at++ = exchange->writer[i].operand;
         *at++ = exchange->writer[i].pass;
@@ -301,9 +302,13 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
         *reader = as_reader(&exchange->reader[i], reader_parts(s, exchange, parts));
         reader->stage = reader_stage(s, exchange, i);
     }
-    struct exchange_sides sides = {
-        who, who + n_from, n_from, n_all - n_from, exchange->division, exchange->over
-    };
+    struct exchange_sides sides = { who,
+                                    who + n_from,
+                                    n_from,
+                                    n_all - n_from,
+                                    exchange->division,
+                                    exchange->over,
+                                    s->plan->simulation.framework.row_shards };
     enum hypar_status status = HYPAR_OK;
     if (exchange->private)
         *out = private_pattern(s, who, exchange->n_readers);

@@ -75,8 +75,10 @@ struct contribution {
 struct cell {
     int64_t elements;    /* the piece: elements of hp_cell_box() ... */
     int64_t lo;          /* ... from this one on */
+    int64_t padded;      /* elements that are sent for it: of a divided box the largest piece's
+                            where the framework pads, else `elements` */
     int box;             /* number of the box, row-major */
-    int piece, pieces;   /* which of its even pieces this is: 0 of 1 */
+    int piece, pieces;   /* which of its pieces this is: 0 of 1 */
     int n_contributions; /* to be summed; 0: nobody writes the cell, it is zero */
     const struct contribution
         *contribution;   /* one for each partial result; copies are left out */
@@ -100,6 +102,7 @@ struct comm {
     int n_cells;
     const int *cell;      /* indices of the pattern's cells */
     double sent_elements; /* over all devices: contributors - 1 + readers - 1 of each cell */
+    double padding;       /* of these, those that only pad pieces */
 };
 
 /* Who waits for whom, by part: the task of a reader's part waits for comms, and for the tasks
@@ -158,12 +161,12 @@ static inline int hp_comm_index(const struct comm *comm, int device)
     return hp_place_in(comm->device, comm->n_devices, device);
 }
 
-/* The elements of all cells that a comm moves. */
+/* The elements that a comm moves, each cell's once, padding included. */
 static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
 {
     double elements = 0;
     for (int i = 0; i < comm->n_cells; i++)
-        elements += (double)pattern->cell[comm->cell[i]].elements;
+        elements += (double)pattern->cell[comm->cell[i]].padded;
     return elements;
 }
 

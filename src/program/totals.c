@@ -14,6 +14,8 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
     double bytes = hp_task_times(p, i) * hp_task_bytes(p, i);
     out->comm += times;
     out->comm_bytes += bytes;
+    out->padding_bytes += hp_task_times(p, i) * hp_task_comm(p, i)->padding *
+                          hp_message_bytes(p->plan, hp_task_place(p, i));
     if (p->lowering->training.exchange[t->index].division == DIVIDE_GATHER)
         out->parameter_bytes += bytes;
     else if (tail && !hp_task_place(p, i).grad)
@@ -84,7 +86,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, int in_row, double 
         const struct comm *comm = hp_task_comm(p, i);
         for (int c = 0; c < comm->n_cells; c++) {
             const struct cell *cell = &hp_task_pattern(p, i)->cell[comm->cell[c]];
-            pairs.bytes = hp_task_times(p, i) * (double)cell->elements *
+            pairs.bytes = hp_task_times(p, i) * (double)cell->padded *
                           hp_message_bytes(p->plan, hp_task_place(p, i));
             hp_cell_sends(cell, seen, add_send, &pairs);
         }

@@ -21,6 +21,10 @@ char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
  * the file's name if it differs: "llama (llama-7b.json)". */
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 
+/* "v100 and k80": the devices without measured kernels that make all devices of the machine
+ * take the times of the roofline; NULL: devices are not of both kinds. */
+const char *hp_unmeasured_names(struct arena *arena, const struct hypar_machine *machine);
+
 /* "Run as fsdp on h100": the rows that a prediction is made with, of framework and devices. */
 char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
                    const struct hypar_framework *framework);

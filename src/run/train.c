@@ -520,7 +520,8 @@ static void collect_counts(struct trainer *t, struct hypar_train_result *result)
     int64_t steps = result->steps - result->first_step;
     result->ranks = t->n_devices;
     result->comm_bytes_per_step = steps ? sum[COUNT_SENT] / (double)steps : 0;
-    result->program_bytes = hypar_program_totals(t->program).comm_bytes;
+    struct hypar_program_totals totals = hypar_program_totals(t->program);
+    result->program_bytes = totals.comm_bytes - totals.padding_bytes;
     result->peak_bytes = sum[COUNT_PEAK];
     result->memory_bytes = sum[COUNT_MEMORY];
     result->staging_bytes = sum[COUNT_STAGING];

@@ -26,9 +26,9 @@ static bool is_even(const struct request *r)
 {
     const struct comm *comm = r->comm;
     const struct cell *cell = r->pattern->cell;
-    int64_t size = cell[comm->cell[0]].elements;
+    int64_t size = cell[comm->cell[0]].padded;
     for (int i = 1; i < comm->n_cells; i++)
-        if (cell[comm->cell[i]].elements != size)
+        if (cell[comm->cell[i]].padded != size)
             return false;
     return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
 }
@@ -45,7 +45,7 @@ static struct request request_of(struct arena *arena, const struct pattern *p,
     if (comm->kind == COMM_REDUCE)
         r.group.root = hp_comm_index(comm, first->receiver[0]);
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
-        r.bytes = (double)first->elements * bytes;
+        r.bytes = (double)first->padded * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
         r.group.kind = COMM_EXCHANGE; /* cost it message by message */
     return r;
@@ -107,7 +107,7 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
     for (int i = 0; i < r->comm->n_cells; i++) {
         const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
-        rounds.cell_bytes = (double)cell->elements * r->element_bytes;
+        rounds.cell_bytes = (double)cell->padded * r->element_bytes;
         hp_cell_sends(cell, seen, add_message, &rounds);
     }
     return rounds;

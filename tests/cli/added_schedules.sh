@@ -1,5 +1,5 @@
 #!/bin/sh
-# added_schedules.sh - a schedule is its row: a command whose table has two rows more
+# added_schedules.sh - a schedule is its row: a command whose table has a few rows more
 # (tests/plan/added_schedules.c) plans, simulates, trains, explains, reports and exports them, and no
 # other file knows them.
 PATH="$BUILD/added_schedules:$PATH"
@@ -78,6 +78,28 @@ for name in eager last-first; do
     hypar export --to torch "$dir/3d.json" -o "$dir/torch.py" 2>"$dir/err" && wrong "$name: exported to PyTorch"
     says err "PyTorch has no schedule '$name'"
 done
+# With gradients of their own, and with stages that turn back at the last device.
+gpt="gpt:layers=8,hidden=64,heads=4,seq=32,vocab=64 --batch 8 --precision fp64"
+losses gpt $gpt
+for name in late zigzag; do
+    run 3d plan $gpt --on full:2 --planner 3d --pipeline 2 --micro-batches 3 --schedule $name -o "$dir/3d.json" \
+        $(test $name = zigzag && echo --chunks 2)
+    says 3d "schedule $name"
+    run simulated simulate "$dir/3d.json" --json
+    run explain explain "$dir/3d.json"
+    losses $name "$dir/3d.json"
+    alike $name gpt
+done
+says 3d.json '"chunks": 2'
+sed 's/"zigzag"/"interleaved"/' "$dir/3d.json" >"$dir/other.json"
+hypar check "$dir/other.json" 2>"$dir/err" && wrong "interleaved stages that turn back: accepted"
+says err "schedule 'interleaved'"
+# Stages that update on their own: pipedream by another name.
+run plan plan $model --on full:4 --planner pipedream -o "$dir/pipedream.json"
+under on-their-own pipedream.json other.json
+run one simulate "$dir/pipedream.json"
+run other simulate "$dir/other.json"
+sed 's/on-their-own/pipedream/' "$dir/other" | cmp -s - "$dir/one" || wrong "on-their-own: $(diff "$dir/other" "$dir/one")"
 hypar plan $model --on full:4 --planner 3d --schedule eagr 2>"$dir/err" && wrong "eagr: planned"
-says err "zb-h2, slots, eager or last-first"
+says err "zb-h2, slots, eager, last-first, late, zigzag or on-their-own"
 exit $fail

@@ -1144,7 +1144,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     data = mesh["data"]
 >     if len(x) % data.size():  # else means of unequal parts would be averaged
 >         raise Refused(f"{len(x)} samples, expected a multiple of {data.size()}")
->     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
+>     mine = x.chunk(data.size())[data.get_local_rank()]
+>     return mine.to(mesh.device_type, copy=True)  # the whole batch need not stay
 >
 >
 > def this_device(mesh):
@@ -1394,7 +1395,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 A residual network whose blocks end in functions is cut between its modules: by the search, and by the nearest plan.
 $ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner $p --for torch -qo $TMP/cut.json && hypar export $TMP/cut.json --to torch | sed -n '/^CUTS/,/^}/p'; done
 > CUTS = {  # where the next stage begins
->     "layer2.0": SplitPoint.BEGINNING,
+>     "layer1.0": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
 >     "layer1.1": SplitPoint.BEGINNING,

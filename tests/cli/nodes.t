@@ -84,3 +84,18 @@ Shares in proportion to speed leave no part empty:
 $ hypar plan mlp:64-64-10 --on cluster:1x1,device=a100+cluster:1x1,device=v100 --batch 7 --planner hybrid -q -o $TMP/few.json 2>/dev/null; hypar check $TMP/few.json | head -n 1
 > hypar: note: 1 of 2 devices has nothing to do
 > ok: mlp:64-64-10, batch 7: 4 operators in 4 parts on a machine of 2 devices
+
+A machine of which some devices have measured kernels and others have none: all take the times of
+the roofline, and the output says so. Devices of the faster kind are not left idle.
+$ hypar machines cluster:1x2,device=a100+cluster:1x2,device=v100 | sed -n '/^The kernels/,/^$/p'
+> The kernels of v100 were not measured: passes of all devices take the times of
+> the roofline.
+>
+$ hypar plan vgg16 --on cluster:1x2,device=a100+cluster:1x2,device=v100 --precision fp16 -p hybrid -o $TMP/mixed.json | sed -n '/^Run as/,/^Pred/p; /nothing to do/p'
+> Run as compiled on a100 and v100, all by the roofline: the kernels of v100 were
+> not measured
+> Predicted step 7.48 ms, simulated (the busiest device computes 7.13 ms of it),
+$ hypar simulate $TMP/mixed.json --as none | grep '^Run'
+> Run as none on a100 and v100
+$ hypar simulate $TMP/mixed.json --on cluster:2x2,device=a100 | grep '^Run'
+> Run as compiled on a100

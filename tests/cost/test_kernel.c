@@ -6,6 +6,7 @@
 #include "tests/op_cases.h"
 
 #include "cost/kernel.h"
+#include "machine/machine.h"
 
 static const operand_set all_operands = ~(operand_set)0;
 
@@ -108,6 +109,45 @@ static void nothing_measured_is_the_roofline(void **state)
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &none), sum_s);
         assert_close(hp_op_seconds(nest, passes, range, all_operands, &unknown), sum_s);
         hypar_graph_free(graph);
+    }
+}
+
+/* Where the kernels of some devices are not measured, all take the times of the roofline, also
+ * in machines made of some of them; measured times, the framework without kernels and other
+ * machines are as they were. */
+static void unlike_machines_are_rooflines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        bool kernels;
+    } cases[] = {
+        { "cluster:1x2,device=a100", true },
+        { "cluster:1x2,device=h100+cluster:1x2,device=a100", true },
+        { "cluster:1x2,device=v100+cluster:1x2,device=p100", false },
+        { "cluster:1x2,device=a100+cluster:1x2,device=v100", false },
+        { "cluster:1x2,device=v100+cluster:1x2,device=a100", false },
+        { "cluster:1x2,device=a100+cluster:1x2,device=v100,kernel-time=3us", true },
+    };
+    static const int first[] = { 0, 1 };
+    double same[OPTION_COUNT];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        same[o] = NAN;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hypar_machine *machine[4];
+        struct hypar_error err;
+        if (hypar_machine_read(&machine[0], cases[i].word, &err) != HYPAR_OK ||
+            hp_machine_subset(&machine[1], machine[0], first, 2, &err) != HYPAR_OK ||
+            hp_machine_with(&machine[2], machine[1], "a100", same, &err) != HYPAR_OK ||
+            hp_machine_like(&machine[3], machine[0], 1, 2, &err) != HYPAR_OK)
+            fail_msg("%s: %s", cases[i].word, err.text);
+        for (int m = 0; m < 4; m++) {
+            for (int d = 0; d < hypar_machine_device_count(machine[m]); d++)
+                if (hp_has_kernels(hypar_machine_device(machine[m], d)) != cases[i].kernels)
+                    fail_msg("%s, machine %d, device %d: kernels expected %d", cases[i].word, m,
+                             d, cases[i].kernels);
+            hypar_machine_free(machine[m]);
+        }
     }
 }
 
@@ -443,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_multiply_adds),
         cmocka_unit_test(nothing_measured_is_the_roofline),
+        cmocka_unit_test(unlike_machines_are_rooflines),
         cmocka_unit_test(products_run_at_the_rate_of_their_shape),
         cmocka_unit_test(a_kernel_touches_a_tensor_once),
         cmocka_unit_test(columns_go_by_elements),

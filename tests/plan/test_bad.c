@@ -256,7 +256,7 @@ static const struct {
     { STAGES(SAME("0") "," SAME1("1"), ",'schedule':{'name':'interleaved','chunks':2}"),
       HYPAR_INFEASIBLE,
       "plan: schedule 'interleaved' with 2 chunks: stage 1 is on the devices of stage 1, "
-      "expected those of every stage in turn" },
+      "expected those of stage 0" },
     { STAGES(SAME("0") "," SAME1("0"), ",'schedule':{'name':'interleaved','chunks':1}"),
       HYPAR_INFEASIBLE,
       "plan: schedule 'interleaved' with 1 chunks: stage 1 is on the devices of stage 0, "

@@ -233,12 +233,50 @@ static void copies_sum_in_groups(void **state)
     hypar_graph_free(graph);
 }
 
+/* A framework divides rows: a parameter whose rows three devices do not divide evenly is sent
+ * as if it had rows for all, and the first device has most of it. */
+static void rows_are_padded(void **state)
+{
+    (void)state;
+    enum { HOLDERS = 3, INPUTS = 7, OUTPUTS = 5, ROWS = 3 }; /* of 7 rows 3, 3, 1 */
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_program *program;
+    struct hypar_error err;
+    struct hypar_plan *plan = data_parallel("mlp:7-5", HOLDERS, 1, &graph, &machine);
+    plan->simulation.framework.row_shards = true;
+    plan->simulation.framework.memory.bare = true;
+    assert_int_equal(hypar_plan_shard_all(plan, HYPAR_SHARD_GRADIENTS, 0, &err), HYPAR_OK);
+    assert_int_equal(hypar_lower(&program, plan, NULL, &err), HYPAR_OK);
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    double weight = ROWS * HOLDERS * OUTPUTS, bias = 2 * HOLDERS; /* with padding, in bf16 */
+    double sent = (HOLDERS - 1) * 2 * (weight + bias),
+           whole = (HOLDERS - 1) * 2 * (INPUTS * OUTPUTS + OUTPUTS);
+    assert_true(totals.gradient_bytes == sent && totals.parameter_bytes == sent);
+    assert_true(totals.padding_bytes == 2 * (sent - whole));
+    struct memory_model *model = hp_memory(program, NULL);
+    double each[HOLDERS] = { 3 * OUTPUTS + 2, 3 * OUTPUTS + 2, OUTPUTS + 1 };
+    double bytes[HOLDERS];
+    hypar_plan_state_bytes(plan, bytes);
+    for (int d = 0; d < HOLDERS; d++) { /* Adam: 12 bytes of state, 2 of the gradient */
+        const struct hypar_memory *m = &model->device[d];
+        assert_true(m->optimizer == 12 * each[d] && m->gradients == 2 * each[d]);
+        assert_true(bytes[d] >= m->optimizer + m->gradients + m->parameters);
+    }
+    hp_memory_free(model);
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_zoo),
         cmocka_unit_test(with_tensor_parallelism),
         cmocka_unit_test(copies_sum_in_groups),
+        cmocka_unit_test(rows_are_padded),
     };
     return cmocka_run_group_tests_name("program: what is divided", tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@
 #include "tests/random_data.h"
 #include "tests/random_plan.h"
 
-enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 7 };
+enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 8 };
 
 #define MOST_SHARD HYPAR_SHARD_PARAMETERS
 
@@ -193,6 +193,7 @@ static void draw_shards(struct pair *pair)
             plan->ops[op].shard = (enum hypar_shard)hp_random_below(&random, kind + 1);
             plan->ops[op].shard_over = plan->ops[op].shard ? plan->ops[op].shard_over : 0;
         }
+    plan->simulation.framework.row_shards = one_in(&random, 2);
 }
 
 /* Which kinds of dividing were met: over all who hold a piece and over some, of several pieces,
@@ -205,9 +206,10 @@ static void note_shards(struct proof *proof, const struct pair *pair)
         const struct pattern *p = hp_exchange_pattern(pair->program->lowering, 0, d);
         enum hypar_shard kind =
             x->division ? hp_param_user(pair->plan, x->place.tensor)->shard : HYPAR_SHARD_NONE;
-        bool several = false, groups = false;
+        bool several = false, groups = false, padded = false;
         for (int c = 0; kind && c < p->n_cells; c++) {
             several |= p->cell[c].pieces > 1;
+            padded |= p->cell[c].padded > p->cell[c].elements;
             groups |= x->division == DIVIDE_SUM && p->cell[c].pieces > 1 &&
                       p->cell[c].n_receivers + p->cell[c].n_kept > 1;
         }
@@ -221,14 +223,16 @@ static void note_shards(struct proof *proof, const struct pair *pair)
         met[4] += pair->program->iteration->n_micro > 1;
         met[5] += pair->plan->n_stages > 1;
         met[6] += pair->options.bucket_bytes > 0;
+        met[7] += padded;
     }
 }
 
 static void check_divided(const struct proof *p)
 {
     static const char *const where[DIVIDED] = {
-        "of any kind", "in groups",  "where parts are copies", "clipped", "in micro-batches",
-        "in stages",   "in buckets",
+        "of any kind", "in groups",        "where parts are copies",
+        "clipped",     "in micro-batches", "in stages",
+        "in buckets",  "padded",
     };
     for (int kind = HYPAR_SHARD_OPTIMIZER; kind <= (int)MOST_SHARD; kind++)
         for (int i = 0; i < DIVIDED; i++) {

@@ -35,6 +35,8 @@ struct drawn {
     enum hypar_recompute recompute;
     int groups, replicas, tensor, chunks;
     int64_t n_micro;
+    const struct hypar_framework *framework;
+    enum hypar_masks masks;
 };
 
 #define ONE_OF(d, list) \
@@ -109,6 +111,15 @@ static void list_slots(struct drawn *d)
     hp_plan_set_orders(d->plan, order, d->groups);
 }
 
+/* Every second plan runs under the default framework, the others under any. */
+static const struct hypar_framework *draw_framework(struct drawn *d)
+{
+    int n = 0;
+    while (hypar_framework_at(n))
+        n++;
+    return hypar_framework_at(draw(&d->random, 0, 1) ? 0 : (int)draw(&d->random, 0, n - 1));
+}
+
 static bool make_plan(struct drawn *d, bool layout, struct hypar_error *err)
 {
     static const enum hypar_precision precisions[] = { HYPAR_FP32, HYPAR_BF16 };
@@ -116,6 +127,9 @@ static bool make_plan(struct drawn *d, bool layout, struct hypar_error *err)
     struct hypar_plan_settings settings = { .precision = ONE_OF(d, precisions),
                                             .optimizer = ONE_OF(d, optimizers) };
     bool delayed = hp_schedule[d->kind].delayed;
+    settings.masks = d->masks;
+    d->framework = draw_framework(d);
+    settings.simulation.framework = *d->framework;
     d->plan = hp_plan_new(d->graph, d->on, &settings);
     if (layout) {
         struct hypar_layout l = { .data = d->replicas,
@@ -149,6 +163,7 @@ static bool draw_plan(struct drawn *d, uint64_t seed, int i)
     struct hypar_import_options options = { 0 };
     struct hypar_error err = { "" };
     *d = (struct drawn){ .random = { seed + (uint64_t)i * 7919 } };
+    d->masks = (enum hypar_masks)draw(&d->random, 0, HYPAR_MASKS_COUNT - 1);
     d->kind = (enum hypar_schedule_kind)(1 + i % (HYPAR_SCHEDULE_COUNT - 1));
     d->shard = (enum hypar_shard)(i / (HYPAR_SCHEDULE_COUNT - 1) % HYPAR_SHARD_COUNT);
     d->recompute = (enum hypar_recompute)(i % HYPAR_RECOMPUTE_COUNT);
@@ -168,10 +183,10 @@ static bool draw_plan(struct drawn *d, uint64_t seed, int i)
         fail_msg("%s on %s: %s", d->model, d->machine, err.text);
     bool ok = make_plan(d, layout, &err);
     snprintf(d->what, sizeof d->what,
-             "%s, %s, shard %s, recompute %s, %dx%dx%d, %d micro, %s on %s", row->name,
-             layout ? "layout" : "cuts", hypar_shard_text(d->shard),
-             hypar_recompute_text(d->recompute), d->groups, d->replicas, d->tensor,
-             (int)d->n_micro, d->model, d->machine);
+             "%s, %s, %s, shard %s, recompute %s, %dx%dx%d, %d micro, %s on %s",
+             d->framework->name, row->name, layout ? "layout" : "cuts",
+             hypar_shard_text(d->shard), hypar_recompute_text(d->recompute), d->groups,
+             d->replicas, d->tensor, (int)d->n_micro, d->model, d->machine);
     return ok;
 }
 
@@ -208,7 +223,10 @@ static void print_share(const char *what, const struct share *s, double toleranc
 static struct fullest need_of(const struct drawn *d, enum need which)
 {
     struct arena arena = { 0 };
-    struct hypar_search_options options = { .precision = d->plan->precision,
+    struct hypar_sim_options as_planned = hypar_as_planned(d->plan, NULL);
+    struct hypar_search_options options = { .simulation = &as_planned,
+                                            .masks = d->plan->masks,
+                                            .precision = d->plan->precision,
                                             .optimizer = d->plan->optimizer,
                                             .recompute = d->recompute };
     struct problem problem = hp_problem(&arena, d->graph, d->on, &options);
@@ -221,12 +239,12 @@ static void estimates_are_near(void **state)
 {
     const double time_near = .15, memory_near = .05;
     uint64_t seed = number_from("HYPAR_ESTIMATE_SEED", 1);
-    int n = (int)length_of("HYPAR_ESTIMATES", 28, 200, 200);
+    int n = (int)length_of("HYPAR_ESTIMATES", 28, 400, 400), n_plans = 0;
     struct share time = { 0 }, memory = { 0 }, by_kind[2][HYPAR_SCHEDULE_COUNT] = { { { 0 } } };
     (void)state;
     print_message("seed %llu (HYPAR_ESTIMATE_SEED), %d plans (HYPAR_ESTIMATES)\n",
                   (unsigned long long)seed, n);
-    for (int i = 0; time.n < n && i < 10 * n; i++) {
+    for (int i = 0; n_plans < n && i < 10 * n; i++) {
         struct drawn d;
         struct step_estimate e;
         struct hypar_error err;
@@ -239,13 +257,21 @@ static void estimates_are_near(void **state)
             struct hypar_memory fullest = hypar_sim_device(sim, s.fullest_device).memory;
             double bytes = hp_tensor_bytes(&fullest);
             double time_off = e.step_s / s.step_s - 1, off = e.memory.about.need / bytes - 1;
-            if (fabs(time_off) > time_near || fabs(off) > memory_near)
+            /* the time of a host is not estimated, nor copies of parameters by modules */
+            bool usual = d.framework == hypar_framework_at(0);
+            bool modules = hp_goes_by_modules(d.framework);
+            if ((usual && fabs(time_off) > time_near) || (!modules && fabs(off) > memory_near))
                 print_message("time %+.1f %%, memory %+.1f %%: %s\n", 100 * time_off, 100 * off,
                               d.what);
-            count(&time, e.step_s, s.step_s, time_near);
-            count(&by_kind[0][d.kind], e.step_s, s.step_s, time_near);
-            count(&memory, e.memory.about.need, bytes, memory_near);
-            count(&by_kind[1][d.kind], e.memory.about.need, bytes, memory_near);
+            n_plans++;
+            if (usual) {
+                count(&time, e.step_s, s.step_s, time_near);
+                count(&by_kind[0][d.kind], e.step_s, s.step_s, time_near);
+            }
+            if (!modules) {
+                count(&memory, e.memory.about.need, bytes, memory_near);
+                count(&by_kind[1][d.kind], e.memory.about.need, bytes, memory_near);
+            }
             if (e.memory.most.need < bytes ||
                 e.memory.least.need > e.memory.about.need * (1 + 1e-9))
                 fail_msg("%s: %g bytes, estimated %g .. %g", d.what, bytes, e.memory.least.need,
@@ -339,11 +365,42 @@ static void equal_parts_at_other_places_differ(void **state)
     end_plan(&d);
 }
 
+/* Tensors beside those of the graph count in the estimate: here masks of dropouts, and logits
+ * in fp32, which are most of what there is. */
+static void extra_tensors_count(void **state)
+{
+    struct drawn d = { .replicas = 1, .groups = 1, .chunks = 1 };
+    struct hypar_import_options options = { .batch = 64 };
+    struct hypar_plan_settings settings = { .precision = HYPAR_BF16,
+                                            .masks = HYPAR_MASKS_KEPT };
+    struct step_estimate e;
+    struct hypar_error err = { "" };
+    (void)state;
+    settings.simulation.framework.memory.logits_fp32 = 3;
+    if (hypar_import(&d.graph, "gpt:layers=1,hidden=64,heads=4,seq=128,vocab=4096", &options,
+                     &err) ||
+        hypar_machine_read(&d.on, "full:1", &err))
+        fail_msg("%s", err.text);
+    d.plan = hp_plan_new(d.graph, d.on, &settings);
+    cut_anywhere(&d);
+    struct hypar_memory memory;
+    if (hp_estimate(d.plan, NULL, 0, &e, &err) ||
+        hypar_plan_memory(d.plan, NULL, &memory, &err))
+        fail_msg("%s", err.text);
+    double bytes = hp_tensor_bytes(&memory);
+    print_message("%g bytes, estimated %g\n", bytes, e.memory.about.need);
+    assert_true(memory.losses > bytes / 2);
+    assert_true(fabs(e.memory.about.need / bytes - 1) < .01);
+    assert_true(e.memory.most.need >= bytes);
+    end_plan(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimates_are_near),
         cmocka_unit_test(equal_parts_at_other_places_differ),
+        cmocka_unit_test(extra_tensors_count),
         cmocka_unit_test(frozen_parameters_have_no_versions),
     };
     return cmocka_run_group_tests_name("search/estimate", tests, NULL, NULL);

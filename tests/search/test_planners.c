@@ -632,7 +632,8 @@ static void computing_is_by_kernels(void **state)
     } row[] = {
         { "vgg-a", "cluster:2x3,device=h100", true },
         { "resnet18", "htree:8,device=a100", true },
-        { "gpt2:layers=2", "cluster:1x2,device=h100+cluster:1x2,device=v100", true },
+        { "gpt2:layers=2", "cluster:1x2,device=h100+cluster:1x2,device=a100", true },
+        { "gpt2:layers=2", "cluster:1x2,device=h100+cluster:1x2,device=v100", false },
         { "vgg-a", "htree:8", false },
         { "mlp:64-128-10", "cluster:1x2,device=v100+cluster:1x2,device=k80", false },
     };

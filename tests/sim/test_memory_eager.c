@@ -10,6 +10,7 @@
 
 #include "program/memory/parts.h"
 #include "search/estimate/needs.h"
+#include "search/evaluate/room.h"
 
 /* A network that is built, and its plan. */
 struct net {
@@ -264,6 +265,12 @@ static void copies(void **state)
         expect("estimated state",
                EACH * LAYERS * hp_element_state_bytes(&problem, micro > 1, HYPAR_SHARD_NONE, 1),
                state_bytes);
+        struct hypar_search_options options = { .memory_bytes = 8e9 };
+        problem.machine = net.plan->machine;
+        problem.options = &options;
+        if (micro == 1) /* planners weigh parameters by the same bytes */
+            expect("parameters that fit", hp_room_for_params(&problem),
+                   hp_least_room(&problem) * EACH * LAYERS / state_bytes);
         /* The last layer's copy and its gradients in bf16 are gone when all gradients in fp32
          * are there, and the buffer that these are summed in. */
         assert_int_equal((int)(m.buffers / EACH), 4);

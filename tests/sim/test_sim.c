@@ -72,6 +72,7 @@ static void release(struct setting *s)
 static ticks computing_on(const struct hypar_plan *plan, int d)
 {
     struct hypar_program *program;
+    struct param_how how = hp_param_how(plan);
     double state = 0, *bytes = calloc((size_t)plan->n_all_devices, sizeof *bytes);
     ticks sum = 0;
     assert_non_null(bytes);
@@ -90,7 +91,7 @@ static ticks computing_on(const struct hypar_plan *plan, int d)
         }
     }
     hypar_plan_state_bytes(plan, bytes);
-    state = bytes[d] / hp_bytes_per_param(plan->precision, false, plan->optimizer);
+    state = bytes[d] / hp_shared_element(&how, HYPAR_SHARD_NONE).held;
     struct work work = hp_update_work(state, plan->precision, plan->precision, plan->optimizer);
     sum += hp_ticks(hp_work_seconds(&work, device, hp_master_precision(plan->precision)));
     hypar_program_free(program);

@@ -55,6 +55,27 @@ def deep():
     return nn.Sequential(*layers, nn.Linear(256, 16)), {"input": drawn(BATCH, 2, 256)}, numbers(16, BATCH, 2)
 
 
+class Odd(nn.Module):
+    """Many small parameters whose rows no number of processes divides."""
+
+    def __init__(self, width=11, layers=12):
+        super().__init__()
+        self.inside, self.head = nn.Linear(7, width), nn.Linear(width, 3)
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.LayerNorm(width), nn.GELU(), nn.Linear(width, 5), nn.Linear(5, width))
+                                    for _ in range(layers))
+        self.gains = nn.ParameterList(nn.Parameter(torch.ones(1, width)) for _ in range(layers))
+
+    def forward(self, x):
+        x = self.inside(x)
+        for layer, gain in zip(self.layers, self.gains):
+            x = x + layer(x) * gain
+        return self.head(x)
+
+
+def odd():
+    return Odd(), {"x": drawn(BATCH, LENGTH, 7)}, numbers(3, BATCH, LENGTH)
+
+
 class Block(nn.Module):
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -122,10 +143,10 @@ NETS = {
     "qwen16": hugging("Qwen2Config", "Qwen2ForCausalLM", True, num_key_value_heads=1, **SIZES),
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
-    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped,
+    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd,
 }
-FP32 = {"optimizer": "sgd", "simulation": {"framework": "eager"}, "measured": True}
-BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "simulation": {"framework": "eager"}, "measured": True}
+FP32 = {"optimizer": "sgd", "as": "eager", "measured": True}
+BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "as": "eager", "measured": True}
 CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in [
     ("dp", "llama16", 2, {"data": 2}),
     ("zero2", "llama16", 2, {"data": 2, "shard": "gradients"}),
@@ -155,9 +176,12 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("dp", "resnet16", 2, {"data": 2}),
     ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
     ("dp", "dropped16", 2, {"data": 2}),
+    ("zero3", "odd16", 4, {"data": 4, "shard": "parameters"}),
+    ("zero1", "odd16", 2, {"data": 2, "shard": "optimizer"}),
 ]] + [(f"fp32-{name}", net, ranks, {**layout, **FP32}) for name, net, ranks, layout in [
     ("dp", "gpt16", 2, {"data": 2}),
     ("zero1", "deep16", 2, {"data": 2, "shard": "optimizer"}),
     ("zero3", "wide16", 2, {"data": 2, "shard": "parameters"}),
     ("gpipe", "deep16", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
+    ("zero2", "odd16", 4, {"data": 2, "tensor": 2, "shard": "gradients", "shard_over": 2}),
 ]]

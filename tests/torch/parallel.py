@@ -348,8 +348,8 @@ def plain(name, how):
 # beside a layout, members of the plan, and what is tried: "begin" with parameters on meta, from "state" or by "reset"
 
 SLOW = ",fp32=1GFLOP/s,memory-bandwidth=1GB/s"  # devices that are worth dividing such small networks over
-BF16 = {"precision": "bf16", "simulation": {"framework": "eager"}}
-MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "simulation")
+BF16 = {"precision": "bf16", "as": "eager"}
+MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "as")
 FOR = ["--for", "torch", "--precision", "fp32"]
 HYBRID = ["--planner", "hybrid", *FOR]
 TIED = {"tensor": 2, "pipeline": 2, "micro_batches": 2}
@@ -428,7 +428,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2")
+QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4")
 
 
 def cut_at(op, path):

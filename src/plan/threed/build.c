@@ -112,8 +112,9 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
         return hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d, but nothing is sharded",
                        l->shard_over);
     if (l->chunks > 1 && !hp_schedule[l->schedule].interleaves)
-        return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
-                       l->chunks, hypar_schedule_text(l->schedule));
+        return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule '%s', not '%s'",
+                       l->chunks, hp_schedule_with(SCHEDULE_INTERLEAVES),
+                       hypar_schedule_text(l->schedule));
     if ((double)plan->graph->n_ops * l->data * l->tensor > HP_MAX_PLACEMENTS)
         return hp_fail(err, HYPAR_INFEASIBLE, "more than %d parts in all", HP_MAX_PLACEMENTS);
     return HYPAR_OK;
@@ -137,12 +138,14 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     int *begin;
     TRY(check(plan, layout, err));
     int each = layout->data * layout->tensor; /* checked: at most all devices */
+    struct pipeline_size size = { layout->pipeline, layout->chunks, layout->micro_batches };
     TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
     hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
     if (layout->pipeline > 1) {
         TRY(hp_cut_stages(scratch, plan, layout, &axes, borders, &begin, err));
         for (int s = 0; s < layout->pipeline * layout->chunks; s++)
-            hp_plan_add_range(plan, begin[s], begin[s + 1], s % layout->pipeline * each, each,
+            hp_plan_add_range(plan, begin[s], begin[s + 1],
+                              hp_stage_group(layout->schedule, &size, s) * each, each,
                               layout->data);
     }
     hp_plan_set_schedule(plan, &(struct hypar_schedule){
@@ -155,7 +158,8 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
         plan->ops[op].resend = axes.op[op].gathered;
         plan->ops[op].shard = shard_of(plan, op, layout->shard);
         plan->ops[op].shard_over = plan->ops[op].shard ? layout->shard_over : 0;
-        place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);
+        place_op(plan, op, layout, &axes.op[op],
+                 hp_stage_group(layout->schedule, &size, stage) * each);
     }
     return HYPAR_OK;
 }

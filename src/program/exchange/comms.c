@@ -321,7 +321,7 @@ static int *make_comms(struct namer *n)
             continue;
         memcpy(list, d->device, (size_t)d->n_devices * sizeof *list);
         p->comm[number[i]] =
-            (struct comm){ d->kind, d->n_devices, list, 0, list + d->n_devices, 0 };
+            (struct comm){ d->kind, d->n_devices, list, 0, list + d->n_devices, 0, 0 };
         list += d->n_devices + d->n_cells;
     }
     return number;

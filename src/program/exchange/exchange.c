@@ -45,7 +45,38 @@ static void move_on(const struct cut *cut, int at[MAX_DIMS])
         at[w--] = 0;
 }
 
-static void count_elements(struct finder *f)
+/* The rows of a cell: its extent in the tensor's first dimension. */
+static int64_t rows_at(const struct cut *cut, const int at[MAX_DIMS])
+{
+    if (!cut->n_dims)
+        return 1;
+    bool walked = cut->n_walked && cut->walked[0] == 0;
+    const int64_t *border = cut->border[0] + (walked ? at[0] : 0);
+    return border[1] - border[0];
+}
+
+/* A piece of a box with so many elements in so many rows. Each piece has the quotient of rows,
+ * rounded up; the last ones have fewer, or none (torch.chunk()). */
+static void count_rows(struct cell *cell, int64_t elements, int64_t rows)
+{
+    int64_t row = elements / rows, each = (rows + cell->pieces - 1) / cell->pieces;
+    int64_t lo = each * cell->piece, hi = lo + each;
+    lo = lo < rows ? lo : rows;
+    hi = hi < rows ? hi : rows;
+    cell->lo = lo * row;
+    cell->elements = (hi - lo) * row;
+    cell->padded = each * row;
+}
+
+static void count_even(struct cell *cell, int64_t elements)
+{
+    struct range r = hp_even_part(elements, cell->pieces, cell->piece);
+    cell->lo = r.lo;
+    cell->padded = cell->elements = r.hi - r.lo;
+}
+
+/* `by_rows`: boxes are divided by rows. */
+static void count_elements(struct finder *f, bool by_rows)
 {
     struct pattern *p = f->pattern;
     int at[MAX_DIMS] = { 0 }, box = 0;
@@ -53,15 +84,17 @@ static void count_elements(struct finder *f)
         struct cell *cell = &p->cell[c];
         for (; box < cell->box; box++)
             move_on(&f->cut, at);
-        struct range r = hp_even_part(elements_at(&f->cut, at), cell->pieces, cell->piece);
-        cell->lo = r.lo;
-        cell->elements = r.hi - r.lo;
+        if (by_rows && cell->pieces > 1)
+            count_rows(cell, elements_at(&f->cut, at), rows_at(&f->cut, at));
+        else
+            count_even(cell, elements_at(&f->cut, at));
     }
     for (int c = 0; c < p->n_comms; c++) {
-        p->comm[c].sent_elements = 0;
+        p->comm[c].sent_elements = p->comm[c].padding = 0;
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
-            p->comm[c].sent_elements += (double)cell->elements * cell->sent;
+            p->comm[c].sent_elements += (double)cell->padded * cell->sent;
+            p->comm[c].padding += (double)(cell->padded - cell->elements) * cell->sent;
         }
     }
 }
@@ -167,7 +200,7 @@ static enum hypar_status find(struct finder *f, struct shapes *shapes,
     TRY(find_or_take_shape(f, shapes, s->writer, err));
     if (f->cut.n_accesses) {
         keep_borders(f);
-        count_elements(f);
+        count_elements(f, s->rows);
     }
     p->aligned = s->division == DIVIDE_NOT && hp_is_aligned(p, s->writer, s->reader);
     return HYPAR_OK;

@@ -7,7 +7,8 @@
  * not wait for a later one.
  *
  * Devices that hold the same elements of a parameter may divide these among them: a cell with g
- * holders, in groups of s, becomes s even pieces; the i-th member of each group owns piece i.
+ * holders, in groups of s, becomes s pieces, even in elements or in rows; the i-th member of
+ * each group owns piece i.
  * The gradient is summed by the rule above, with the owners of each piece as its readers; the
  * parameter comes from a group's owners to its other members. */
 #ifndef PROGRAM_EXCHANGE_EXCHANGE_H
@@ -53,7 +54,8 @@ struct exchange_sides {
     const struct exchange_side *writer, *reader;
     int n_writers, n_readers;
     enum division division;
-    int over; /* holders that divide a cell (s); 0: all */
+    int over;  /* holders that divide a cell (s); 0: all */
+    bool rows; /* they divide its rows, and messages are padded */
 };
 
 /* Patterns found before, by who accesses which of their cells: patterns with the same key

@@ -615,7 +615,7 @@ static void find_actions(const struct buffer_finder *f, const struct body_passes
         b->end = -1;
     b->kept = b->action != b->last;
     /* errors that wait are not activations */
-    b->term = b->kept && !b->backward ? TERM_activations : TERM_buffers;
+    b->term = hp_term_of(f->graph, b->place, b->kept && !b->backward ? SPAN_KEPT : SPAN_BRIEF);
 }
 
 /* Buffer `i` of the holder: from when to when, and what is kept of it. */
@@ -625,8 +625,9 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     struct buffer *b = &f->buffer[i];
     const struct boxes *kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
-    bool copied = f->in_order && !f->nodes && !b->over && !b->waits && b->end >= 0 &&
-                  kept->n > 0 && 2 * all_elements(kept) <= hp_box_elements(&b->box);
+    bool copied =
+        f->in_order && !f->nodes && !b->over && !b->waits && b->end >= 0 && kept->n > 0 &&
+        hp_is_worth_a_copy((double)all_elements(kept), (double)hp_box_elements(&b->box));
     if (kept->n > 0 && !copied) {
         int half_end = f->nodes && b->waits ? sender_end(f, p, b) : -1;
         b->waits = b->over = false;

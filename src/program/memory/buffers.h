@@ -47,27 +47,45 @@ struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
     int device;
-    bool flat;       /* the device's pieces of what is divided, one after another */
-    bool backward;   /* it begins in the backward half */
-    bool kept;       /* from one action to another */
-    bool exchanged;  /* comms touch it */
-    bool waits;      /* sent to another stage: it ends when action `last` begins ... */
-    bool over;       /* ... or with a slot after that of action `last` */
-    bool sent;       /* it stays because it was sent, the backward half does not read it */
-    bool received;   /* from another stage */
-    bool rests;      /* it ends with the micro-batch's last action on the device */
-    int action;      /* in which it begins, and ends (schedule.h) */
-    int last;        /* hp_action_count(): `rests` */
-    int begin;       /* a pass; -1: when it is received, after the last pass of its action */
-    int end;         /* a pass; -1: `waits`, `over` or `rests` */
-    int copied;      /* what it begins as a copy of, among the buffers of its place; -1 */
-    int arrives;     /* while it is found: the action after whose passes it is received, -1 */
-    bool mask;       /* a byte for each element: the mask that this part of the dropout whose
-                        output the place is draws */
-    int saved_bytes; /* of each element: what the framework saves beside it; else 0 */
+    bool flat;      /* the device's pieces of what is divided, one after another */
+    bool backward;  /* it begins in the backward half */
+    bool kept;      /* from one action to another */
+    bool exchanged; /* comms touch it */
+    bool waits;     /* sent to another stage: it ends when action `last` begins ... */
+    bool over;      /* ... or with a slot after that of action `last` */
+    bool sent;      /* it stays because it was sent, the backward half does not read it */
+    bool received;  /* from another stage */
+    bool rests;     /* it ends with the micro-batch's last action on the device */
+    int action;     /* in which it begins, and ends (schedule.h) */
+    int last;       /* hp_action_count(): `rests` */
+    int begin;      /* a pass; -1: when it is received, after the last pass of its action */
+    int end;        /* a pass; -1: `waits`, `over` or `rests` */
+    int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
+    int arrives;    /* while it is found: the action after whose passes it is received, -1 */
+    bool mask;      /* a byte for each element: the mask that this part of the dropout whose
+                       output the place is draws */
+    int each_bytes; /* of an extra tensor: bytes of each element; else 0 */
     int part;
     enum tensor_term term; /* of memory that a pass's buffer counts in */
 };
+
+/* How long a buffer lasts. */
+enum span {
+    SPAN_STEPS, /* from step to step */
+    SPAN_KEPT,  /* from a forward half to a later action */
+    SPAN_BRIEF,
+};
+
+/* The term that a tensor of the graph counts in. Tensors that are to count in a term of their
+ * own get it here; struct op_extra names the terms of all other tensors. */
+static inline enum tensor_term hp_term_of(const struct hypar_graph *graph, struct place place,
+                                          enum span span)
+{
+    bool param = graph->tensors[place.tensor].kind == TENSOR_PARAM;
+    if (span == SPAN_STEPS && param)
+        return place.grad ? TERM_gradients : TERM_parameters;
+    return span == SPAN_BRIEF ? TERM_buffers : TERM_activations;
+}
 
 /* Disjoint. */
 struct boxes {
@@ -119,16 +137,37 @@ void hp_begin_place(struct buffer_finder *finder);
  * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
 
-/* The masks of a body's dropouts, if the plan keeps them; until the next call. What is computed
- * again is drawn again. */
-void hp_find_masks(struct buffer_finder *finder, int body);
+/* A tensor that the backward half of an operator needs beside the tensors of the graph, for
+ * each part as large as the part's box of `operand`. */
+struct op_extra {
+    int operand;
+    int each_bytes; /* of each element */
+    bool kept;      /* from the forward half; else during the last backward pass alone */
+    bool mask;      /* of a dropout; all other extra tensors are the framework's, the executor
+                       has none of them */
+    enum tensor_term term;
+};
 
-/* Bytes that a framework which runs operator by operator saves for the backward half of an
- * operator, for each element of its first input, beside the tensors of the graph. */
-int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind);
+/* The extra tensors of an operator; returns their number. */
+enum { MOST_EXTRAS = 3 };
+int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out);
 
-/* What a framework that runs operator by operator saves of a body's operators beside the
- * tensors of the graph; until the next call. The executor does not. */
-void hp_find_saved(struct buffer_finder *finder, int body);
+/* How long extra tensors last that are kept: numbers of passes of the training graph. */
+struct extra_span {
+    int first;
+    int last;   /* the operator's last backward pass; -1: it has none, and no extra tensors */
+    bool again; /* `first` is a pass that computes the output again */
+};
+struct extra_span hp_extra_span(const struct lowering *lowering, int op);
+
+/* The buffers of a body's extra tensors; they stay until the next call. */
+void hp_find_extras(struct buffer_finder *finder, int body, bool masks_only);
+
+/* What the backward half reads of a buffer is copied out of it if that is at most half of the
+ * buffer. Both numbers are elements. */
+static inline bool hp_is_worth_a_copy(double read, double whole)
+{
+    return 2 * read <= whole;
+}
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

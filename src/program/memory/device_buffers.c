@@ -50,7 +50,7 @@ static void collect(struct collector *c, int body, struct place place)
 
 static void collect_masks(struct collector *c, int body)
 {
-    hp_find_masks(&c->finder, body);
+    hp_find_extras(&c->finder, body, true);
     add(c, body, c->finder.buffer, c->finder.n);
 }
 

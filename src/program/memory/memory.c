@@ -385,15 +385,15 @@ static void hand_over(struct memory_maker *m, int b)
         const struct slot_list *list = hp_slots_of(m->program->schedule, d);
         int n_own = model->actions[d + 1] - model->actions[d] - 1;
         struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
-        model->kept[b][d] = level_bytes(m, &between, n_own, d).term[TERM_activations];
+        model->kept[b][d] = level_bytes(m, &between, n_own, d).kept;
         for (int i = 0; i < n_own; i++)
             model->rest[b][d] += hp_held_sum(&body->lasts[d][i * (n_own + 1) + n_own]);
     }
     for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
-            (struct memory_delta){ hp_held_sum(&t->begin), hp_held_sum(&t->end),
-                                   t->end.term[TERM_activations], t->gradients };
+            (struct memory_delta){ hp_held_sum(&t->begin), hp_held_sum(&t->end), t->end.kept,
+                                   t->gradients };
     }
 }
 

@@ -7,10 +7,11 @@
 #include "program/memory/memory.h"
 
 /* Bytes of tensors that a device holds at one time, of the micro-batch at hand: by term, and
- * shares of activations and of all terms. */
+ * shares of the sum of all terms. */
 struct held_bytes {
     double term[TENSOR_TERMS];
-    double rebuilt; /* of activations: what recomputation would not keep */
+    double kept;    /* held from a forward half to a later action */
+    double rebuilt; /* of `kept`: what recomputation would not keep */
     double saved;   /* what the backward half reads */
 };
 
@@ -19,6 +20,7 @@ static inline void hp_add_held(struct held_bytes *to, const struct held_bytes *b
 {
     for (int i = 0; i < TENSOR_TERMS; i++)
         to->term[i] += times * bytes->term[i];
+    to->kept += times * bytes->kept;
     to->rebuilt += times * bytes->rebuilt;
     to->saved += times * bytes->saved;
 }
@@ -62,6 +64,7 @@ struct unit_memory {
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
     double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
+    double *padding;  /* elements of divided parameters that pad them where they are together */
     double *largest;  /* by device, of the parameter at hand */
 };
 
@@ -110,6 +113,10 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor);
 
 /* A device has a copy of the parameter in a buffer, which begins and ends with its unit. */
 void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double bytes);
+
+/* All parameters have come to their units: those that are gathered, and copies, take more where
+ * the framework pads pieces. */
+void hp_pad_units(struct memory_maker *m);
 
 /* `elements`: by pass, of gradients that it is the first to write. */
 void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,

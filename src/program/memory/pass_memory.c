@@ -6,13 +6,16 @@
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
-    int each = b->mask          ? 1
-               : b->saved_bytes ? b->saved_bytes
-                                : hp_held_bytes(m->program->plan, b->place);
+    int each = b->each_bytes ? b->each_bytes : hp_held_bytes(m->program->plan, b->place);
     return each * (double)hp_box_elements(&b->box);
 }
 
 /* What lasts ------------------------------------------------------------------------- */
+
+static void add_to_term(struct memory_maker *m, int device, enum tensor_term term, double bytes)
+{
+    hp_add_to_term(&m->model->device[device], &hp_memory_terms[term], bytes);
+}
 
 /* Is a copy of a parameter freed before its gradients are copied to be summed? It always is in
  * the last micro-batch; gradients that are divided are summed in the earlier ones, too. Stages
@@ -49,31 +52,31 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
     const struct hypar_plan *plan = m->program->plan;
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    struct hypar_memory *memory = &m->model->device[b->device];
-    double elements = (double)hp_box_elements(&b->box);
+    enum tensor_term term = hp_term_of(m->graph, b->place, SPAN_STEPS);
+    double elements = (double)hp_box_elements(&b->box), weights = each.weight * elements;
     if (m->graph->tensors[b->place.tensor].kind != TENSOR_PARAM) {
         m->shared[b->device] += bytes_of(m, b);
         return;
     }
     if (b->place.grad) {
-        bool twice = in_buckets(m, b->place.tensor);
-        memory->gradients += (each.gradient + (twice ? each.weight : 0)) * elements;
+        double buckets = in_buckets(m, b->place.tensor) ? weights : 0;
+        add_to_term(m, b->device, term, each.gradient * elements + buckets);
         return;
     }
     bool with_unit = sum >= 0 && m->units.n > 0;
     if (with_unit && copy_ends_first(m, b->place.tensor))
-        hp_copy_with_unit(m, b->place.tensor, b->device, each.weight * elements);
+        hp_copy_with_unit(m, b->place.tensor, b->device, weights);
     if (!with_unit || !m->units.copies_end)
-        memory->parameters += each.weight * elements;
+        add_to_term(m, b->device, term, weights);
     if (sum < 0)
         return;
-    if (with_unit && m->units.copies && are_masters(plan) &&
-        !m->finder.held.shard[b->place.tensor])
-        memory->parameters += each.weight * elements;
+    bool whole = !m->finder.held.shard[b->place.tensor];
+    if (with_unit && m->units.copies && are_masters(plan) && whole)
+        add_to_term(m, b->device, term, weights);
+    if (whole)
+        add_to_term(m, b->device, TERM_optimizer, each.state * elements);
     int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];
-    if (!m->finder.held.shard[b->place.tensor])
-        memory->optimizer += each.state * elements;
-    memory->weight_versions += (versions - 1) * each.weight * elements;
+    add_to_term(m, b->device, TERM_weight_versions, (versions - 1) * weights);
 }
 
 /* The optimizer's state of a parameter that is divided, where it is updated, and the weights
@@ -88,9 +91,9 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     bool has_weights = m->units.copies && are_masters(plan) &&
                        m->finder.held.shard[tensor] != HYPAR_SHARD_PARAMETERS;
     for (int i = 0; i < u->n; i++) {
-        struct hypar_memory *memory = &m->model->device[u->device[i]];
-        memory->optimizer += each.state * copies * u->elements[i];
-        memory->parameters += has_weights ? each.weight * u->elements[i] : 0;
+        add_to_term(m, u->device[i], TERM_optimizer, each.state * copies * u->elements[i]);
+        if (has_weights)
+            add_to_term(m, u->device[i], TERM_parameters, each.weight * u->elements[i]);
     }
 }
 
@@ -100,17 +103,17 @@ static void add_pieces(struct memory_maker *m, struct place place)
     const struct hypar_plan *plan = m->program->plan;
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
+    double weight = m->graph->tensors[place.tensor].needs_grad ? hp_divided_weight_bytes(plan)
+                                                               : each.weight;
+    enum tensor_term term = hp_term_of(m->graph, place, SPAN_STEPS);
     const struct pattern *p = hp_pieces(m->program->lowering, place);
     for (int c = 0; p && c < p->n_cells; c++) {
         const struct cell *cell = &p->cell[c];
         double elements = (double)cell->elements;
         for (int i = 0; place.grad && i < cell->n_kept; i++)
-            m->model->device[cell->kept[i]].gradients += each.gradient * elements;
+            add_to_term(m, cell->kept[i], term, each.gradient * elements);
         if (!place.grad && cell->n_contributions)
-            m->model->device[cell->contribution[0].device].parameters +=
-                m->graph->tensors[place.tensor].needs_grad
-                    ? hp_divided_weight_bytes(plan) * elements
-                    : each.weight * elements;
+            add_to_term(m, cell->contribution[0].device, term, weight * elements);
     }
 }
 
@@ -141,8 +144,9 @@ static struct held_bytes held_by(const struct memory_maker *m, const struct body
     double bytes = bytes_of(m, buffer);
     struct held_bytes of = { 0 };
     of.term[buffer->term] = bytes;
-    of.rebuilt = rebuilds(m, body, buffer) ? of.term[TERM_activations] : 0;
-    of.saved = buffer->kept && !buffer->backward && !buffer->sent ? bytes : 0;
+    of.kept = buffer->kept && !buffer->backward ? bytes : 0;
+    of.rebuilt = rebuilds(m, body, buffer) ? of.kept : 0;
+    of.saved = buffer->sent ? 0 : of.kept;
     return of;
 }
 
@@ -313,11 +317,10 @@ void hp_memory_of_passes(struct memory_maker *m)
     }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors && !hp_stopped(m->options.stop); i++)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
+    if (m->units.n > 0)
+        hp_pad_units(m);
     for (int b = 0; b < m->program->n_bodies; b++) {
-        hp_find_masks(&m->finder, b);
-        for (int i = 0; i < m->finder.n; i++)
-            add_buffer(m, b, &m->finder.buffer[i]);
-        hp_find_saved(&m->finder, b);
+        hp_find_extras(&m->finder, b, false);
         for (int i = 0; i < m->finder.n; i++) {
             add_buffer(m, b, &m->finder.buffer[i]);
             if (b == 0)

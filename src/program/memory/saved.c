@@ -3,6 +3,19 @@
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
+struct extra_span hp_extra_span(const struct lowering *lowering, int op)
+{
+    const struct training_graph *k = &lowering->training;
+    struct extra_span span = { .last = -1 };
+    for (int p = 0; p < lowering->graph->ops[op].nest->n_passes; p++) {
+        int at = hp_op_pass(k, op, p, false);
+        span.last = at >= 0 && k->op_pass[at].backward ? at : span.last;
+    }
+    span.again = lowering->plan->ops[op].recompute && k->again_of[op][0] >= 0;
+    span.first = hp_op_pass(k, op, 0, span.again);
+    return span;
+}
+
 /* A buffer that only one part of an operator uses, as large as an operand. The buffer begins
  * with the last forward pass of the part and ends with the part's backward pass `number`. */
 static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
@@ -10,58 +23,28 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct op_parts *l = hp_parts_at(p, number);
-    const struct training_graph *k = &f->program->lowering->training;
-    bool again = f->program->plan->ops[op].recompute && k->again_of[op][0] >= 0;
-    int forward = hp_op_pass(k, op, 0, again);
+    struct extra_span span = hp_extra_span(f->program->lowering, op);
     number = hp_node_number(f, p, hp_pass_at(p, number), part);
     return (struct buffer){
         .place = { .tensor = f->graph->ops[op].tensor[operand] },
         .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
         .device = l->device[part],
-        .backward = again,
-        .kept = !again,
-        .term = again ? TERM_buffers : TERM_activations,
-        .action = hp_pass_action(f->program->lowering, forward),
+        .backward = span.again,
+        .kept = !span.again,
+        .term = span.again ? TERM_buffers : TERM_activations,
+        .action = hp_pass_action(f->program->lowering, span.first),
         .last = hp_action_at(p, number),
-        .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
+        .begin = p->first[hp_pass_number(&p->order, l, span.first, part)],
         .end = p->last[number],
         .copied = -1,
         .part = part,
     };
 }
 
-/* Is the pass the last backward pass of an operator? */
-static bool ends_op(const struct buffer_finder *f, const struct op_pass *at)
-{
-    const struct training_graph *k = &f->program->lowering->training;
-    if (!at->backward || at->again)
-        return false;
-    for (int p = at->pass + 1; p < f->graph->ops[at->op].nest->n_passes; p++)
-        if (hp_op_pass(k, at->op, p, false) >= 0)
-            return false;
-    return true;
-}
-
 static void add_own(struct buffer_finder *f, struct buffer buffer)
 {
     f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
     f->buffer[f->n++] = buffer;
-}
-
-void hp_find_masks(struct buffer_finder *f, int body)
-{
-    const struct body_passes *p = &f->body[body];
-    hp_begin_place(f);
-    for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
-        const struct op_pass *op_pass = hp_pass_at(p, i);
-        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT ||
-            f->program->plan->ops[op_pass->op].recompute || !ends_op(f, op_pass) ||
-            !hp_is_looked_at(f, hp_device_at(p, i)))
-            continue;
-        struct buffer mask = own_of(f, p, i, hp_parts_at(p, i)->nest->n_inputs);
-        mask.mask = true;
-        add_own(f, mask);
-    }
 }
 
 /* The tensors that a framework which runs operator by operator saves for an operator's backward
@@ -104,7 +87,8 @@ static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kin
                                                                        : &eager_rows[kind];
 }
 
-int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
+/* Bytes that the framework saves for each element of the first input. */
+static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
 {
     const struct eager_row *row = row_of(plan, kind);
     int each = hp_precision_bytes(plan->precision);
@@ -147,41 +131,65 @@ static int error_bytes(const struct hypar_plan *plan, int op)
     return errors * each + (wide > 0 ? wide - each : 0);
 }
 
-static bool is_loss(const struct buffer_finder *f, const struct body_passes *p, int number)
+/* Is the mask of a dropout kept? A dropout that is computed again draws its mask again. */
+static bool keeps_mask(const struct hypar_plan *plan, int op)
 {
-    return f->graph->ops[hp_pass_at(p, number)->op].kind == OP_CROSS_ENTROPY;
+    return plan->graph->ops[op].kind == OP_DROPOUT && plan->masks == HYPAR_MASKS_KEPT &&
+           !plan->ops[op].recompute;
 }
 
-/* The tensors that exist during backward pass `number` alone. */
-static void add_errors(struct buffer_finder *f, const struct body_passes *p, int number)
+int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
 {
-    struct buffer errors = own_of(f, p, number, 0);
-    errors.saved_bytes = error_bytes(f->program->plan, hp_pass_at(p, number)->op);
-    errors.kept = false;
-    errors.backward = true;
-    errors.action = errors.last;
-    errors.begin = p->first[errors.end];
-    errors.term = is_loss(f, p, number) ? TERM_losses : TERM_buffers;
-    if (errors.saved_bytes > 0)
-        add_own(f, errors);
+    const struct nest *nest = plan->graph->ops[op].nest;
+    bool loss = nest->kind == OP_CROSS_ENTROPY;
+    int errors = error_bytes(plan, op), saved = saved_bytes(plan, nest->kind), n = 0;
+    if (keeps_mask(plan, op))
+        out[n++] = (struct op_extra){ .operand = nest->n_inputs,
+                                      .each_bytes = 1,
+                                      .kept = true,
+                                      .mask = true,
+                                      .term = TERM_activations };
+    if (errors > 0)
+        out[n++] = (struct op_extra){ .each_bytes = errors,
+                                      .term = loss ? TERM_losses : TERM_buffers };
+    if (saved > 0)
+        out[n++] = (struct op_extra){ .each_bytes = saved,
+                                      .kept = true,
+                                      .term = loss ? TERM_losses : TERM_activations };
+    return n;
 }
 
-void hp_find_saved(struct buffer_finder *f, int body)
+/* The buffer of an extra tensor of the operator whose last backward pass is `number`. */
+static struct buffer buffer_of(const struct buffer_finder *f, const struct body_passes *p,
+                               int number, const struct op_extra *extra)
+{
+    struct buffer b = own_of(f, p, number, extra->operand);
+    b.each_bytes = extra->each_bytes;
+    b.mask = extra->mask;
+    if (!extra->kept) {
+        b.kept = false;
+        b.backward = true;
+        b.action = b.last;
+        b.begin = p->first[b.end];
+    }
+    if (!b.backward || extra->term != TERM_activations)
+        b.term = extra->term;
+    return b;
+}
+
+void hp_find_extras(struct buffer_finder *f, int body, bool masks_only)
 {
     const struct body_passes *p = &f->body[body];
+    const struct lowering *s = f->program->lowering;
+    struct op_extra extra[MOST_EXTRAS];
     hp_begin_place(f);
     for (int i = 0; i < p->order.n; i++) {
-        const struct op_pass *op_pass = hp_pass_at(p, i);
-        int bytes = hp_saved_bytes(f->program->plan, f->graph->ops[op_pass->op].kind);
-        if (!ends_op(f, op_pass) || !hp_is_looked_at(f, hp_device_at(p, i)))
+        int op_pass = p->order.at[i].op_pass, op = s->training.op_pass[op_pass].op;
+        if (op_pass != hp_extra_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
             continue;
-        add_errors(f, p, i);
-        if (bytes == 0)
-            continue;
-        struct buffer saved = own_of(f, p, i, 0);
-        saved.saved_bytes = bytes;
-        if (is_loss(f, p, i))
-            saved.term = TERM_losses;
-        add_own(f, saved);
+        int n = hp_op_extras(f->program->plan, op, extra);
+        for (int e = 0; e < n; e++)
+            if (extra[e].mask || !masks_only)
+                add_own(f, buffer_of(f, p, i, &extra[e]));
     }
 }

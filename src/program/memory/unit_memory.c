@@ -11,6 +11,7 @@
  *    until the last backward pass of the unit is over: of the last micro-batch, because the
  *    others need them. Where gradients are summed once a step, the buffer of gradients below
  *    is counted less the copy, which is freed before that buffer is filled.
+ *  - Where pieces are padded, so are the copies of parameters and the buffer of gradients.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
  *    are received. This buffer stays until the gradients of the next unit are copied. */
@@ -46,6 +47,42 @@ static int unit_of_param(const struct memory_maker *m, int t)
     return unit;
 }
 
+/* All who own a piece of a box have the whole of it, padded, while its unit is there. */
+static void add_padding(struct memory_maker *m, int t)
+{
+    const struct unit_memory *u = &m->units;
+    struct place place = { t, .grad = m->graph->tensors[t].needs_grad };
+    enum hypar_shard least = place.grad ? HYPAR_SHARD_OPTIMIZER : HYPAR_SHARD_PARAMETERS;
+    if (m->finder.held.shard[t] < least)
+        return;
+    const struct pattern *p = hp_pieces(m->program->lowering, place);
+    int unit = unit_of_param(m, t);
+    for (int c = 0; p && c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        struct box box = hp_cell_box(p, c);
+        double padding = (double)(cell->pieces * cell->padded - hp_box_elements(&box));
+        for (int i = 0; place.grad && i < cell->n_kept; i++)
+            u->padding[cell->kept[i] * u->n + unit] += padding;
+        for (int i = 0; place.grad && i < cell->n_receivers; i++)
+            u->padding[cell->receiver[i] * u->n + unit] += padding;
+        if (!place.grad && cell->n_contributions)
+            u->padding[cell->contribution[0].device * u->n + unit] += padding;
+    }
+}
+
+void hp_pad_units(struct memory_maker *m)
+{
+    struct unit_memory *u = &m->units;
+    int bytes = hp_precision_bytes(m->program->plan->precision);
+    for (int i = 0; i < u->n * m->model->n_devices; i++) {
+        double *copies = u->gathered[i] > 0 ? &u->gathered[i] : &u->copied[i];
+        if (*copies > 0)
+            *copies += bytes * u->padding[i];
+        if (u->received[i] > 0)
+            u->received[i] += bytes * u->padding[i];
+    }
+}
+
 void hp_units_begin(struct memory_maker *m)
 {
     struct unit_memory *u = &m->units;
@@ -67,6 +104,10 @@ void hp_units_begin(struct memory_maker *m)
     u->received = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->copied = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->largest = NEW(&m->scratch, double, m->model->n_devices);
+    u->padding = NEW(&m->scratch, double, u->n * m->model->n_devices);
+    for (int t = 0; t < m->graph->n_tensors && plan->simulation.framework.row_shards; t++)
+        if (m->graph->tensors[t].kind == TENSOR_PARAM)
+            add_padding(m, t);
 }
 
 void hp_gather_with_unit(struct memory_maker *m, int tensor)
@@ -150,7 +191,8 @@ static void add_ends(struct memory_maker *m, struct body_memory *body,
     most = now;
     for (int r = 0; r < n_runs; r++) {
         int at = device * u->n + run[r].unit;
-        double buffer = wide * run[r].waits, lasts = run[r].lasts - narrow * run[r].waits;
+        double buffer = wide * (run[r].waits + u->padding[at]),
+               lasts = run[r].lasts - narrow * run[r].waits;
         now += buffer - before - u->copied[at] - u->gathered[at];
         freed += u->copied[at];
         if (now + fmax(lasts, 0) > most) {
@@ -181,9 +223,10 @@ static void add_gradients(struct memory_maker *m, struct body_memory *body,
     for (; end < n_runs && run[end].after != run[end].last; end++) {
         int next = end + 1 < n_runs ? run[end + 1].last : run[end].after,
             until = next > run[end].after ? next : run[end].after;
-        double bytes = wide * run[end].waits;
+        int at = device * u->n + run[end].unit;
+        double bytes = wide * (run[end].waits + u->padding[at]);
         if (!u->copies_end) /* in the last micro-batch, the copy is gone */
-            bytes = fmax(bytes - u->copied[device * u->n + run[end].unit], 0);
+            bytes = fmax(bytes - u->copied[at], 0);
         hold(body, run[end].after, until, bytes);
         before = end + 1 < n_runs && until == run[n_runs - 1].last ? bytes : 0;
     }

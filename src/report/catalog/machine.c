@@ -469,6 +469,12 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         hp_count(&arena, hypar_machine_switch_count(m), "switch"),
         hp_count(&arena, hypar_machine_link_count(m), "link"));
     run_rows(to, &arena, m);
+    const char *unmeasured = hp_unmeasured_names(&arena, m);
+    if (unmeasured)
+        hp_put_line(to,
+                    "The kernels of %s were not measured: passes of all devices take the "
+                    "times of the roofline.",
+                    unmeasured);
     if (hypar_machine_levels(m, level))
         fputc('\n', to);
     level_rows(&(struct table_writer){ .to = to }, m);

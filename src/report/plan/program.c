@@ -72,7 +72,8 @@ static void program_json(FILE *to, const struct hypar_program *p)
         NUMBER("comm_bytes", t.comm_bytes), NUMBER("forward_bytes", t.forward_bytes),
         NUMBER("backward_bytes", t.backward_bytes), NUMBER("gradient_bytes", t.gradient_bytes),
         NUMBER("loss_bytes", t.loss_bytes),
-        ONLY_IF(t.parameter_bytes > 0, NUMBER("parameter_bytes", t.parameter_bytes)));
+        ONLY_IF(t.parameter_bytes > 0, NUMBER("parameter_bytes", t.parameter_bytes)),
+        ONLY_IF(t.padding_bytes > 0, NUMBER("padding_bytes", t.padding_bytes)));
     hp_table_begin(&comms, "comms");
     kind_rows(&comms, p);
     hp_table_end(&comms);
@@ -135,6 +136,8 @@ static void program_text(FILE *to, const struct hypar_program *p)
             hp_bytes_text(&arena, t.gradient_bytes), hp_bytes_text(&arena, t.loss_bytes));
     if (t.parameter_bytes > 0)
         fprintf(to, ", parameters %s", hp_bytes_text(&arena, t.parameter_bytes));
+    if (t.padding_bytes > 0)
+        fprintf(to, "; padding among these %s", hp_bytes_text(&arena, t.padding_bytes));
     fprintf(to, "\n");
     hp_arena_free(&arena);
 }

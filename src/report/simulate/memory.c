@@ -62,6 +62,33 @@ const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
     return hp_shown(arena, hp_arena_printf(arena, "%s (%s)", name, file));
 }
 
+const char *hp_unmeasured_names(struct arena *arena, const struct hypar_machine *machine)
+{
+    const char *names = "", *before = "";
+    if (!hypar_machine_device(machine, 0)->roofline)
+        return NULL;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(machine, d);
+        if (hp_kernels_known(device) || strcmp(device->name, before) == 0)
+            continue;
+        before = device->name;
+        names = hp_joined(arena, names, " and ", device->name);
+    }
+    return *names ? names : "others";
+}
+
+/* ", all by the roofline: ..." where the framework has kernels that the machine's devices do
+ * not all have. */
+static const char *roofline_text(struct arena *arena, const struct hypar_machine *machine,
+                                 const struct hypar_framework *framework)
+{
+    const char *names = hp_unmeasured_names(arena, machine);
+    return names && framework->kernels != HYPAR_KERNELS_NONE
+               ? hp_arena_printf(
+                     arena, ", all by the roofline: the kernels of %s were not measured", names)
+               : "";
+}
+
 char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
                    const struct hypar_framework *framework)
 {
@@ -83,7 +110,7 @@ char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
     const char *usual = machine->topology ? machine->topology->default_device : NULL;
     return usual && kinds == 1 && strcmp(before->name, usual) == 0
                ? hp_arena_printf(arena, "%s, the default device", text)
-               : text;
+               : hp_arena_printf(arena, "%s%s", text, roofline_text(arena, machine, framework));
 }
 
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,

@@ -23,7 +23,9 @@
 struct memory_estimate {
     struct fullest least; /* the state, and what micro-batches in flight keep */
     struct fullest about; /* the estimate */
-    struct fullest most;  /* as if micro-batches in flight kept all that they touch */
+    /* As if micro-batches in flight kept all that they touch. Infinite under a framework that
+     * goes by modules: copies of its parameters and gradients are not estimated. */
+    struct fullest most;
 };
 
 struct step_estimate {

@@ -1,6 +1,6 @@
 /* Memory of a plan: what each device holds of a micro-batch, from when to when, and how many of
- * them are in flight at each slot. As program/memory has it, but of one box for each place and
- * device, and without masks. */
+ * them are in flight at each slot. As program/memory counts it, but with one box for each
+ * place and device. */
 #include <math.h>
 #include <string.h>
 
@@ -306,7 +306,7 @@ static void count_holding(struct finder *f, int device, int each)
     if (!h->any)
         return;
     if (h->from < h->to && !h->over && h->from == PHASE_FORWARD &&
-        2 * h->back.elements <= h->all.elements)
+        hp_is_worth_a_copy(h->back.elements, h->all.elements))
         kept = each * h->back.elements;
     b->touched += all;
     change(f, device, h, h->from, h->first, all);
@@ -347,6 +347,50 @@ static void find_holdings(struct finder *f, int place)
             }
         for (int t = f->first[place]; t >= 0; t = f->touch[t].next)
             count_holding(f, f->touch[t].device, each);
+    }
+}
+
+/* An operator's extra tensor (program/memory/buffers.h), on every device with a part. */
+static void hold_extra(struct finder *f, int op, const struct extra_span *span,
+                       const struct op_extra *extra)
+{
+    const struct training_graph *k = &f->s->training;
+    const struct op *at = &f->s->graph->ops[op];
+    const struct op_parts *parts = f->s->body[f->body].parts[op];
+    const struct op_pass *last = &k->op_pass[span->last];
+    const struct op_pass *first = extra->kept ? &k->op_pass[span->first] : last;
+    int64_t begin = pass_at(f, first), end = pass_at(f, last), other = begin;
+    find_unit(f, first, &begin, &other);
+    other = end;
+    find_unit(f, last, &other, &end);
+    for (int i = 0; i < parts->n_parts; i++) {
+        int device = parts->device[i];
+        if (parts->empty[i] || f->like[device] != device)
+            continue;
+        struct box box =
+            hp_region(at->nest, extra->operand, parts->range + i * at->nest->n_axes);
+        struct boxes_held all = { .box = box, .elements = (double)hp_box_elements(&box) };
+        f->holding[device] = (struct holding){ .all = all,
+                                               .back = all,
+                                               .stage = f->s->schedule.stage_of_op[op],
+                                               .first = begin,
+                                               .early = begin,
+                                               .last = end,
+                                               .from = first->phase,
+                                               .to = last->phase,
+                                               .any = true };
+        count_holding(f, device, extra->each_bytes);
+    }
+}
+
+static void hold_extras(struct finder *f)
+{
+    struct op_extra extra[MOST_EXTRAS];
+    for (int op = 0; op < f->s->graph->n_ops; op++) {
+        struct extra_span span = hp_extra_span(f->s, op);
+        int n = span.last < 0 ? 0 : hp_op_extras(f->s->plan, op, extra);
+        for (int i = 0; i < n; i++)
+            hold_extra(f, op, &span, &extra[i]);
     }
 }
 
@@ -482,6 +526,7 @@ static void find_body(struct finder *f, int body)
     for (int i = 0; i < n_places; i++)
         if (f->first[i] >= 0)
             find_holdings(f, i);
+    hold_extras(f);
     find_most(f);
 }
 
@@ -491,6 +536,7 @@ struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes
     struct finder f = { .s = s, .arena = arena, .n_stages = s->schedule.n_stages };
     struct memory_estimate out = { { .device = -1 }, { .device = -1 }, { .device = -1 } };
     struct memory_how how = hp_memory_how(s->plan);
+    bool bounded = !hp_goes_by_modules(&s->plan->simulation.framework);
     struct blocks *blocks = hp_blocks_new(s, NULL, NULL);
     f.blocks = blocks;
     begin(&f);
@@ -511,7 +557,8 @@ struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes
             const struct slots_need *need = &own[f.like[device]];
             hp_note_memory(&out.least, device, lasts[device] + need->least, room);
             hp_note_memory(&out.about, device, lasts[device] + need->about, room);
-            hp_note_memory(&out.most, device, lasts[device] + need->most, room);
+            hp_note_memory(&out.most, device, bounded ? lasts[device] + need->most : INFINITY,
+                           room);
         }
     hp_blocks_free(blocks);
     return out;

@@ -7,17 +7,34 @@
 
 /* Operators ---------------------------------------------------------------------------- */
 
+static struct param_how param_how(const struct problem *problem, bool again)
+{
+    const struct hypar_plan_settings *s = &problem->settings;
+    return (struct param_how){ .precision = s->precision,
+                               .fp32_gradients = s->fp32_gradients,
+                               .optimizer = s->optimizer,
+                               .framework = &s->simulation.framework,
+                               .again = again };
+}
+
 double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders)
 {
-    const struct hypar_plan_settings *s = &problem->settings;
-    struct param_how how = { .precision = s->precision,
-                             .fp32_gradients = s->fp32_gradients,
-                             .optimizer = s->optimizer,
-                             .framework = &s->simulation.framework,
-                             .again = again };
+    struct param_how how = param_how(problem, again);
     struct shared_bytes bytes = hp_shared_element(&how, hp_shard_as_run(&how, shard));
     return bytes.held + bytes.owned / holders;
+}
+
+double hp_param_state_bytes(const struct problem *problem, bool again)
+{
+    return hp_element_state_bytes(problem, again, HYPAR_SHARD_NONE, 1);
+}
+
+double hp_measured_state_bytes(const struct problem *problem)
+{
+    struct param_how how = param_how(problem, true);
+    how.precision = HYPAR_FP32;
+    return hp_shared_element(&how, HYPAR_SHARD_NONE).held;
 }
 
 const bool *hp_recomputed(struct arena *arena, const struct problem *problem,
@@ -120,7 +137,6 @@ static void add_kept(struct op_needs *n, const struct hypar_program *program)
     hp_memory_free(model);
 }
 
-/* A measured operator has fp32 parameters, whatever the plan's precision. */
 static struct op_needs own_needs(const struct problem *problem, const struct hypar_plan *plan,
                                  int op)
 {
@@ -128,7 +144,7 @@ static struct op_needs own_needs(const struct problem *problem, const struct hyp
     if (!hp_op_measured(problem->graph, op, &m))
         return (struct op_needs){ .state = state_bytes(plan, op),
                                   .written = written_bytes(plan, op, 0) };
-    double each = hp_bytes_per_param(HYPAR_FP32, false, problem->options->optimizer);
+    double each = hp_measured_state_bytes(problem);
     return (struct op_needs){ .state = each * m.parameter_bytes / 4,
                               .written = m.output_bytes };
 }

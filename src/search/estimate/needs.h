@@ -36,6 +36,11 @@ const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *
 double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders);
 
+/* The same where nothing is divided; and of a measured operator, whose parameters are fp32
+ * whatever the plan's precision. */
+double hp_param_state_bytes(const struct problem *problem, bool again);
+double hp_measured_state_bytes(const struct problem *problem);
+
 /* By operator: is it computed again, as a word says? */
 const bool *hp_recomputed(struct arena *arena, const struct problem *problem,
                           enum hypar_recompute word);

@@ -45,9 +45,7 @@ static struct points find_points(const struct hypar_plan *plan)
     int64_t ahead = row->in_flight ? (int64_t)row->in_flight(&size, 0) : 0;
     int64_t at[N_POINTS] = { stages + 1, (3 * stages + 3) / 2, 2 * stages + 2 };
     for (int i = 0; i < N_POINTS; i++)
-        at[i] = row->interleaves ? (i + 2) * size.groups
-                : ahead > stages ? ahead + 1 + i
-                                 : at[i];
+        at[i] = row->rounds ? (i + 2) * size.groups : ahead > stages ? ahead + 1 + i : at[i];
     if (m <= at[N_POINTS - 1] || row->listed || hp_plan_instances(plan) <= HP_MOMENT_TASKS / 2)
         return (struct points){ 1, { (int)m } };
     return (struct points){ N_POINTS, { (int)at[0], (int)at[1], (int)at[2] } };

@@ -43,9 +43,7 @@ double hp_least_room(const struct problem *problem)
 
 double hp_room_for_params(const struct problem *problem)
 {
-    return hp_least_room(problem) / hp_bytes_per_param(problem->options->precision,
-                                                       problem->options->fp32_gradients,
-                                                       problem->options->optimizer);
+    return hp_least_room(problem) / hp_param_state_bytes(problem, false);
 }
 
 struct prices hp_prices(int lowest, int highest)

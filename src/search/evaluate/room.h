@@ -29,7 +29,7 @@ void hp_note_device(struct fullest *f, const struct problem *problem, int device
                     const struct hypar_memory *memory);
 
 /* ... the device that has least; and the parameters that it can hold, with gradients and
- * optimizer. */
+ * optimizer, in a plan without micro-batches and stages. */
 double hp_least_room(const struct problem *problem);
 double hp_room_for_params(const struct problem *problem);
 

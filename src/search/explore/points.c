@@ -4,6 +4,7 @@
 #include "base/stop.h"
 #include "cost/papers/array.h"
 #include "machine/machine.h"
+#include "search/estimate/needs.h"
 #include "search/explore/explore.h"
 
 /* The bandwidth of HyPar's array, 1.6 Gb/s: cost/papers/array.h was fitted for it. */
@@ -116,8 +117,7 @@ enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site
     else
         paper_cost(e, site, partition, out);
     out->state_bytes = held_params(e->layered, &site->plain, partition) *
-                       hp_bytes_per_param(e->options.precision, e->options.fp32_gradients,
-                                          e->options.optimizer);
+                       hp_param_state_bytes(&site->problem, false);
     if (!simulated) {
         out->need_bytes = out->state_bytes;
         out->fits = out->need_bytes <= site->memory_bytes;

@@ -140,12 +140,14 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
             hp_try_shape(s, &shape);
     }
     shape.step.apart = false;
-    if (shape.unequal || shape.step.micro_batches % shape.groups != 0)
+    if (shape.unequal)
         return;
     for (int kind = 0; kind < hp_n_schedules; kind++) {
         shape.schedule = (enum hypar_schedule_kind)kind;
-        for (shape.chunks = 2; shape.chunks <= HP_FEW && hp_schedule[kind].interleaves;
-             shape.chunks++)
+        bool taken =
+            hp_schedule[kind].interleaves &&
+            hp_takes_micro_batches(shape.schedule, shape.groups, shape.step.micro_batches);
+        for (shape.chunks = 2; shape.chunks <= HP_FEW && taken; shape.chunks++)
             hp_try_shape(s, &shape);
     }
 }
@@ -300,12 +302,11 @@ static void refine(struct candidates *s)
         for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
              (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
             shape.step.micro_batches = other;
-            bool in_turn =
-                !hp_schedule[shape.schedule].interleaves || other % shape.groups == 0;
+            bool taken = hp_takes_micro_batches(shape.schedule, shape.groups, other);
             bool known = false;
             for (int k = 0; k < s->n_numbers; k++)
                 known |= s->number[k] == other;
-            if (!known && in_turn)
+            if (!known && taken)
                 hp_try_shape(s, &shape);
         }
     }

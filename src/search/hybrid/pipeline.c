@@ -91,7 +91,8 @@ struct cutting {
 /* The first quantum of the k-th stage from the end, where all groups have the same. */
 static int equal_place(const struct cutting *c, int k)
 {
-    return (c->n_stages - k) % c->shape->groups;
+    struct pipeline_size size = size_of(c->shape);
+    return hp_stage_group(c->shape->schedule, &size, c->n_stages - k);
 }
 
 static int first_device(const struct cutting *c, int at, int block)
@@ -232,6 +233,7 @@ static bool cut_below(struct cutting *c, double bound)
 static struct stages_time times_of(struct cutting *c)
 {
     struct stages_time all = { .sum_s = c->sum_s[cell(c, c->n_stages, 0, 0)] };
+    struct pipeline_size size = size_of(c->shape);
     double gradients_s = 0, times_s = 0;
     for (int g = 0; g < c->shape->groups; g++)
         c->load_s[g] = c->link_s[g] = 0;
@@ -241,7 +243,7 @@ static struct stages_time times_of(struct cutting *c)
                                                 cut->lo, cut->hi == c->n_units) +
                                      (cut->hi - cut->lo);
         double link_s = link_seconds(c, &c->hop[cut->at * c->n_blocks + cut->block], t);
-        int group = s % c->shape->groups;
+        int group = hp_stage_group(c->shape->schedule, &size, s);
         all.most_s = fmax(all.most_s, fmax(t->time_s, link_s));
         c->load_s[group] += t->time_s;
         c->link_s[group] += link_s;

@@ -7,6 +7,7 @@
 
 #include "program/lowering.h"
 #include "search/estimate/estimate.h"
+#include "search/estimate/needs.h"
 #include "search/runnable.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
@@ -591,8 +592,7 @@ struct state_problem {
 static double state_cost(const struct submesh_model *m, const struct class_states *s, int n_ops,
                          int state, double price, const double *sync_s)
 {
-    const struct hypar_search_options *o = m->problem->options;
-    double sum = 0, bytes = hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
+    double sum = 0, bytes = hp_param_state_bytes(m->problem, true);
     for (int k = 0; k < n_ops; k++) {
         const struct op_cost *c = &s->cost[state * n_ops + k];
         sum += c->forward_s + c->backward_s + c->param_elements * sync_s[c->param_parts] +

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/threed/threed.h"
+#include "search/estimate/needs.h"
 #include "search/evaluate/room.h"
 
 /* The time of all units, without sums of gradients. */
@@ -75,12 +76,11 @@ static void solve_at(struct hybrid *h, struct submesh_splittings *list, double p
  * price. */
 static bool is_roomy(const struct hybrid *h, const struct splitting *s)
 {
-    const struct hypar_search_options *o = h->problem->options;
     const double *sum = s->unit[h->units.n].sum;
     double held = USUAL_IN_FLIGHT * sum[KEPT_BYTES], elements = 0;
     for (int i = 0; i < s->n_partitions; i++)
         elements += sum[PARAMS + i];
-    held += elements * hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
+    held += elements * hp_param_state_bytes(h->problem, true);
     return held <= hp_least_room(h->problem);
 }
 

@@ -7,6 +7,7 @@
 #include "cost/kernel.h"
 #include "cost/papers/array.h"
 #include "machine/machine.h"
+#include "search/estimate/needs.h"
 #include "search/limits.h"
 #include "search/predict.h"
 
@@ -45,9 +46,7 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
     const struct hypar_graph *g = problem->graph;
     const struct op *op = &g->ops[i];
     double bytes = hp_element_bytes(problem->options->precision, false);
-    double kept =
-        hp_bytes_per_param(problem->options->precision, problem->options->fp32_gradients,
-                           problem->options->optimizer);
+    double kept = hp_param_state_bytes(problem, true);
     for (int o = 0; o < op->nest->n_operands; o++) {
         int t = op->tensor[o];
         if (t < 0)
@@ -65,11 +64,10 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
     }
 }
 
-/* A measured operator has fp32 parameters, whatever the plan's precision. */
 static void measured_layer(struct pipeline_layers *l, const struct problem *problem, int i,
                            const struct op_measure *m)
 {
-    double kept = hp_bytes_per_param(HYPAR_FP32, false, problem->options->optimizer);
+    double kept = hp_measured_state_bytes(problem);
     l->forward_s[i] = m->forward_s;
     l->backward_s[i] = m->backward_s;
     l->output_bytes[i] = m->output_bytes;

@@ -95,13 +95,12 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
 static int64_t next_number(const struct threed_search *c, const struct hypar_layout *layout,
                            int64_t m)
 {
-    bool in_turn = hp_schedule[layout->schedule].interleaves; /* as many at a time */
     int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
     if (asked)
         return m < asked ? asked : 0;
     do
         m = hp_next_divisor(each, m);
-    while (in_turn && m % layout->pipeline != 0);
+    while (!hp_takes_micro_batches(layout->schedule, layout->pipeline, m));
     return m <= hp_most_micro_batches(&c->limit, layout->data) ? m : 0;
 }
 
