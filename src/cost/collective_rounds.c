@@ -120,12 +120,7 @@ void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                                  .block = block,
                                  .chunks = algorithm->chunks > 1 ? algorithm->chunks : 1,
                                  .parts = 1 };
-    /* Pieces of an all-to-all are numbered by members; a server is the first member: their
-     * order is fixed. */
-    bool free_to_order = algorithm->kind != COMM_SEND && algorithm->kind != COMM_ALL_TO_ALL &&
-                         algorithm->needs != ASKED_FOR &&
-                         algorithm->needs != ASKED_FOR_IN_BLOCKS;
-    if (machine->topology->rank && free_to_order)
+    if (machine->topology->rank && !algorithm->keeps_order)
         write_ranked(out, algorithm, group);
     else
         algorithm->write(out, group);
