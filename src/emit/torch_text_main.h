@@ -91,9 +91,12 @@ static const char TEXT_MEASURED[] =
 "        cuda, every = mesh.device_type == \"cuda\", [None] * dist.get_world_size()\n"
 "        dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))\n"
 "        if dist.get_rank() == 0:\n"
-"            for what, found, planned in ((\"sent by all processes\", sum(s for s, _ in every), PLANNED[\"sent\"]),\n"
-"                                         (\"allocated, at most\" if cuda else \"tensors at once, at most\", max(m for _, m in every), PLANNED[\"memory\"])):\n"
-"                print(f\"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f})\")\n"
+"            beside = PLANNED[\"memory\"] - PLANNED[\"tensors\"]\n"
+"            beside = f\"; without workspaces of {beside:.0f} bytes, which a GPU has\" if beside and not cuda else \"\"\n"
+"            for what, found, planned, more in ((\"sent by all processes\", sum(s for s, _ in every), PLANNED[\"sent\"], \"\"),\n"
+"                                               (\"allocated, at most\" if cuda else \"tensors at once, at most\", max(m for _, m in every),\n"
+"                                                PLANNED[\"memory\" if cuda else \"tensors\"], beside)):\n"
+"                print(f\"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f}){more}\")\n"
 "\n\n";
 
 static const char TEXT_MAIN[] =
