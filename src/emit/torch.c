@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit/torch_limits.h"
+#include "plan/memory_terms.h"
 #include "plan/schedules.h"
 #include "program/memory/memory.h"
 

@@ -43,7 +43,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > MESH = {"stage": 2, "tensor": 2}
 > MICRO_BATCHES = 4
-> PLANNED = {"sent": 514440, "memory": 198144, "tensors": 0}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 514440, "memory": 198144, "tensors": 198144}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
 > CUTS = {  # where the next stage begins
 >     "transformer.h.1": SplitPoint.BEGINNING,
 > }
@@ -827,7 +827,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > MESH = {"data": 4}
 > MICRO_BATCHES = 2
-> PLANNED = {"sent": 995760, "memory": 156552, "tensors": 1651318912}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 995760, "memory": 156552, "tensors": 156552}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
 > FROZEN = ["transformer.w?e.*"]  # parameters that are not trained
 > RECOMPUTED = ["transformer.h.*"]  # modules that are computed again in the backward half
 > UNITS = ["transformer.h.*"]  # modules that are gathered, and summed, together
@@ -1244,7 +1244,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
-> PLANNED = {"sent": 0, "memory": 937476, "tensors": 1581006976}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 0, "memory": 937476, "tensors": 937476}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
 >
 >
 > class Refused(ValueError):
