@@ -104,7 +104,7 @@ static int failures; /* all are told of, and then the test fails */
 static void compare(const struct subject *s, const struct kernel_call *call,
                     const struct kernel_call *right, const char *how)
 {
-    double most = s->real == REAL_F32 ? 1e-5 : 1e-12;
+    double most = s->real == REAL_F32 ? 1e-4 : 1e-12;
     for (int o = 0; o < s->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             const struct view *x = grad ? &call->grad[o] : &call->value[o];
