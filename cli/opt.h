@@ -111,6 +111,7 @@ enum opt_key {
     OPT_LEARNING_RATE,
     OPT_LINKS,
     OPT_RANKS,
+    OPT_RUN_DEVICE,
     OPT_RATE,
     OPT_PARTIAL_WEIGHTS,
     OPT_RESUME,
@@ -148,7 +149,7 @@ struct args {
     struct hypar_framework *framework; /* that --as names, else the usual one of --for; NULL */
     char word[LIST_BYTES];             /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
-        *test_data;
+        *run_device, *test_data;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];

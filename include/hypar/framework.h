@@ -114,6 +114,8 @@ struct hypar_framework {
     double attention_dropout; /* share of the weights of attention that is dropped where it is
                                  written out and the model does not say */
     enum hypar_selective selective;
+    bool autocast;    /* beside 16-bit products parameters are in fp32: products convert what
+                         they read, norms, softmax and losses run in fp32 (PyTorch's autocast) */
     bool keeps_masks; /* of dropouts, a byte for each element, until the backward half */
     /* Precisions: of the gradients of parameters; of parameters that are gathered because they
      * are divided; of the messages that sum gradients; of logits and loss. */

@@ -80,7 +80,9 @@ struct hypar_train_test {
 
 struct hypar_train_options {
     int64_t steps;            /* in all, including those before `resume` */
-    const char *kernels;      /* "fast" or "reference"; NULL: fast if available */
+    const char *device;       /* "cpu", or "cuda": a card of this machine, in turn for each rank;
+                                 NULL: "cpu" */
+    const char *kernels;      /* of "cpu": "fast" or "reference"; NULL: fast if available */
     int threads;              /* of each rank; 0: 1 */
     bool check;               /* every number that is read must have been computed (slow) */
     double learning_rate;     /* 0: the optimizer's usual one */

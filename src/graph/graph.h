@@ -22,6 +22,7 @@ struct tensor {
     struct hypar_shape shape;
     enum tensor_kind kind;
     bool index;      /* integers: ids, labels */
+    bool wide;       /* under autocast it is held in fp32 (autocast.h) */
     bool needs_grad; /* a parameter, or computed from one; and the loss, if there is one,
                         depends on it */
     bool is_output;  /* shown to users as an output of the model; the loss is not one */

@@ -50,7 +50,8 @@ static const struct member {
     { "attention_dropout", NUMBER(attention_dropout, 0, 0.99), .summary = "share of weights dropped where attention is unfused and the model does not say" },
     { "selective", WORDS(selective, selectives), .summary = "what recompute 'selective' computes again: written attention, or all of a layer but attention and every second product" },
     { "keeps_masks", TRUTH, AT(keeps_masks), .summary = "a byte for each element of a dropout is kept for the backward half" },
-    { "gradients", WORDS(gradients, widths), .summary = "precision of parameters' gradients: the parameters' (usual, short) or fp32" },
+    { "autocast", TRUTH, AT(autocast), .summary = "beside 16-bit products parameters are in fp32, and norms, softmax and losses run in fp32" },
+    { "gradients", WORDS(gradients, widths), .summary = "precision of parameters' gradients: the parameters' (usual), 16 bits beside these (short) or fp32" },
     { "gathers", WORDS(gathers, widths), .tried = true, .summary = "of divided parameters as they are gathered" },
     { "sums", WORDS(sums, widths), .tried = true, .summary = "of the messages that sum gradients: theirs (usual), fp32, or the parameters' (short)" },
     { "loss", WORDS(loss, widths), .tried = true, .summary = "of logits and loss" },
@@ -160,7 +161,10 @@ void hp_wait_for_all(struct hypar_framework *framework)
 bool hp_usual_fp32_gradients(enum hypar_precision precision,
                              const struct hypar_framework *framework)
 {
-    return framework->gradients == HYPAR_WIDTH_FP32 && hp_precision_bytes(precision) < 4;
+    enum hypar_width usual = framework->autocast ? HYPAR_WIDTH_FP32 : HYPAR_WIDTH_SHORT;
+    return (framework->gradients == HYPAR_WIDTH_USUAL ? usual : framework->gradients) ==
+               HYPAR_WIDTH_FP32 &&
+           hp_precision_bytes(precision) < hp_precision_bytes(HYPAR_FP32);
 }
 
 /* Values as texts ---------------------------------------------------------------------- */
