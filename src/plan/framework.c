@@ -477,8 +477,9 @@ static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
     for (int i = 0; n < 64 && (row = hypar_framework_at(i)); i++)
         table[n++] = row->name;
     const char *const *names = hp_site_names(&scratch, HYPAR_SITE_FRAMEWORKS, table, &n);
-    enum hypar_status status = hp_fail(err, HYPAR_INVALID, "unknown framework '%.40s', %s",
-                                       name, hp_expected(list, sizeof list, name, names, n));
+    enum hypar_status status =
+        hp_fail(err, HYPAR_INVALID, "unknown framework '%.40s', %s", name,
+                hp_expected(list, sizeof list, name, names, n, "hypar frameworks"));
     hp_arena_free(&scratch);
     return status;
 }

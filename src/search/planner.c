@@ -164,7 +164,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
     for (; hp_planner_at(n); n++)
         names[n] = hp_planner_at(n)->info.name;
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', %s", name,
-                   hp_expected(known, sizeof known, name, names, n));
+                   hp_expected(known, sizeof known, name, names, n, "hypar planners"));
 }
 
 /* Clip gradients. Clipping does not depend on the plan, so planners ignore it. */
