@@ -84,7 +84,7 @@ enum opt_key {
     OPT_AXES,
     OPT_CHUNKS,
     OPT_PIPELINE,
-    OPT_REPLICAS,
+    OPT_DATA_DEGREE,
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
     OPT_TENSOR,
@@ -99,7 +99,7 @@ enum opt_key {
     OPT_CHECK,
     OPT_CHECKPOINT,
     OPT_CLIP,
-    OPT_DATA,
+    OPT_DATA_FILES,
     OPT_EVERY,
     OPT_FORWARD,
     OPT_PLANNER_OPTION,
@@ -163,7 +163,7 @@ struct args {
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
-    int64_t memory_margin; /* per cent */
+    int64_t memory_certainty; /* per cent */
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel, largest_batch;

@@ -1,4 +1,4 @@
-/* How one operator is split and placed, taken from a plan and put into one. */
+/* The split and the devices of one operator: read from a plan, and written into one. */
 #include "plan/config.h"
 
 #include <string.h>

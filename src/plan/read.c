@@ -127,7 +127,8 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     return hp_in(err, status, "%s: machine", root->key);
 }
 
-/* Gradients have the parameters' precision, or fp32 beside shorter ones; -1: not said. */
+/* Gradients have the parameters' precision, or fp32 if that is longer; -1: the file does not
+ * say which. */
 static enum hypar_status set_gradients(struct hypar_plan_settings *settings,
                                        const struct json *root, int gradients,
                                        struct hypar_error *err)

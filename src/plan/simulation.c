@@ -1,4 +1,4 @@
-/* How a plan's step is to be simulated: as it was when the plan was searched for. */
+/* The settings with which a plan's step is simulated: those of the search that found it. */
 #include <float.h>
 #include <stddef.h>
 #include <string.h>

@@ -11,15 +11,12 @@
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer)
 {
-    static const double moments_of[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
-    };
     double weight = hp_precision_bytes(precision);
     double gradient = hp_precision_bytes(hp_gradient_precision(precision, fp32_gradients));
     double master = hp_precision_bytes(hp_master_precision(precision));
-    return (struct param_bytes){
-        weight, gradient, master * moments_of[optimizer] + (weight < master ? master : 0)
-    };
+    return (struct param_bytes){ weight, gradient,
+                                 master * hp_optimizer_moments(optimizer) +
+                                     (weight < master ? master : 0) };
 }
 
 struct param_how hp_param_how(const struct hypar_plan *plan)
@@ -126,7 +123,7 @@ const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
     return hp_room_words(plan->machine, limit_bytes, NULL);
 }
 
-/* What devices hold of one parameter. */
+/* The bytes that devices hold for one parameter. */
 struct holdings {
     struct arena *scratch;
     int *of_device; /* index of its cover, -1: none */

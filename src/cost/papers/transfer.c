@@ -229,7 +229,7 @@ static void add_copies(const struct transfer *t, const struct placement *to, str
             add_factor(p, t->topology->on[to->axis_id[a]].count, false);
 }
 
-/* What the readers of each group need. */
+/* The elements that the readers of each group need. */
 static void add_needs(struct transfer *t, const struct placement *to)
 {
     struct product needs = { .scale = 1 };

@@ -148,7 +148,7 @@ static bool grow(struct growing *g)
     return true;
 }
 
-/* The axis of a layer's columns: what it writes is indexed by it, what it reads is not; -1. */
+/* The axis of a layer's columns, which indexes the output and not the input; -1: none. */
 static int column_axis(const struct hypar_graph *graph, int op)
 {
     const struct nest *nest = graph->ops[op].nest;

@@ -63,8 +63,7 @@ static const char *bar_name(char text[64], enum hypar_event_kind kind, const cha
     return text;
 }
 
-/* The key of what a bar belongs to: a share of a batch, or of a plan with delayed updates a
- * whole minibatch. */
+/* The key of a bar's micro-batch; plans with delayed updates have minibatches. */
 static const char *instance_key(const struct hypar_plan *plan)
 {
     return plan && hp_is_delayed(plan) ? "minibatch" : "micro_batch";

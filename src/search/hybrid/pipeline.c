@@ -267,7 +267,7 @@ static void keep_cut(const struct cutting *c, struct candidate *out)
     }
 }
 
-/* Where all is looked at, submeshes of all sizes: a slower one may send less. */
+/* A search that is exhaustive tries submeshes of all sizes: a slower one may send less. */
 static void add_block(struct cutting *c, int block)
 {
     int n = block * c->shape->n_devices, any = c->shape->size || !c->h->small;
