@@ -1,10 +1,12 @@
 /* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
  * Communication Operations in MPICH", 2005).
  *
- * Only the spreading of data is written out: in an all-gather, a broadcast or a scatter each
- * piece travels along a tree from its owner to all who need it. Reversed, with sums in place of
- * copies, the same messages are a reduce-scatter, a reduction or a gather. An all-reduce is a
- * reduction or reduce-scatter followed by a broadcast or all-gather. */
+ * Of most algorithms only the spreading of data is written out: in an all-gather, a broadcast
+ * or a scatter each piece travels along a tree from its owner to all who need it. Reversed,
+ * with sums in place of copies, the same messages are a reduce-scatter, a reduction or a
+ * gather. An all-reduce is a reduction or reduce-scatter followed by a broadcast or all-gather.
+ * Recursive doubling, the all-reduces that are asked for by name and the all-to-alls are
+ * written out whole. */
 #include "cost/collective_rounds.h"
 
 #include <assert.h>

@@ -87,7 +87,7 @@ static int *ranked(struct arena *arena, const int *rank, const struct comm_group
     return member;
 }
 
-/* Write an algorithm of trees or partners for the members in this order. */
+/* Write an algorithm for the members in the machine's order. */
 static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *algorithm,
                          const struct comm_group *group)
 {

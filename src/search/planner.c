@@ -310,7 +310,7 @@ static struct hypar_sim_options simulation_for(const struct target *target,
     return hp_settled(&out);
 }
 
-/* A plan is told beside all the memory that there is: only planners keep a margin. */
+/* A report compares a plan with all memory of its devices: only planners keep a margin. */
 static void tell_all_memory(struct hypar_found *found, const struct hypar_search_options *asked)
 {
     struct hypar_plan *plan = found->plan;

@@ -8,6 +8,7 @@
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/generate.h"
 #include "run/backend/cuda/launch.h"
+#include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
 #include "run/running.h"
 
@@ -74,6 +75,8 @@ static void clear(const struct backend *b, const struct kernel_call *call, int o
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
+    if (hp_cuda_multiply(b->card, call, target))
+        return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };
     generate(&g, call, target);
