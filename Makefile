@@ -80,12 +80,15 @@ bench-optcnn: all ## OptCNN's published results beside ours
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
 
-.PHONY: figure-hypar figure-hypar-maps figure-optcnn figure-flexflow figure-pipedream
+.PHONY: figure-hypar figure-hypar-maps figure-hypar-choices figure-optcnn figure-flexflow figure-pipedream
 figure-hypar: all ## HyPar's Figure 6 (performance over data parallelism), the paper's bars beside ours: BUILD/figures
 	@cmake --build $(BUILD) --target figure-hypar
 
 figure-hypar-maps: all ## HyPar's Figure 5 (dp or mp for each layer and level), the paper's maps beside ours: BUILD/figures
 	@cmake --build $(BUILD) --target figure-hypar-maps
+
+figure-hypar-choices: all ## HyPar's Figures 9 and 10 (all 256 choices of two levels, of two layers), the paper's gains beside ours: BUILD/figures
+	@cmake --build $(BUILD) --target figure-hypar-choices
 
 figure-optcnn: all ## OptCNN's Figure 8 (bytes of AlexNet), the paper's bars beside ours: BUILD/figures
 	@cmake --build $(BUILD) --target figure-optcnn

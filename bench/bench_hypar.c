@@ -8,6 +8,7 @@
  * time and its energy (cost/papers/array.h). Nothing is adjusted to the paper beyond that fit;
  * where ours differ, the line says so. */
 #include <hypar/explore.h>
+#include <hypar/report.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,14 +266,29 @@ static void energy(struct figures *f, struct study *study)
 
 /* Figures 9 and 10 -------------------------------------------------------------------- */
 
-/* Returns the gain over data parallel. */
-static double rank_line(const struct study *s, const char *what, const char *name)
+/* Returns the gain over data parallel; `printed`: the paper's, or 0. */
+static double rank_line(const struct study *s, const char *what, const char *name,
+                        double printed)
 {
     const struct hypar_explore_choice *c = choice(s, 0, name);
     struct hypar_explore_site site = hypar_exploration_site(s->found, 0);
-    printf("  %-22s %s  gain %.4g, better: %lld of %lld\n", what, c->levels,
-           site.dp.step_s / c->cost.step_s, (long long)c->better, (long long)site.n_points);
+    char paper[16] = "";
+    if (printed > 0)
+        snprintf(paper, sizeof paper, "%.2f", printed);
+    printf("  %-20s %6s %6.2f %4lld of %lld  %s\n", what, paper,
+           site.dp.step_s / c->cost.step_s, (long long)c->better, (long long)site.n_points,
+           c->levels);
     return site.dp.step_s / c->cost.step_s;
+}
+
+/* A map of all choices. */
+static void draw_choices(const struct figures *f, const char *name, const struct study *s)
+{
+    FILE *to = figure_picture(f, name);
+    if (!to)
+        return;
+    hypar_report_exploration(to, s->found, HYPAR_SVG);
+    figure_close(to);
 }
 
 static void exploration(struct figures *f)
@@ -291,14 +307,15 @@ static void exploration(struct figures *f)
         "lenet-c", "htree:16",
         &(struct hypar_explore_options){
             .levels = "H1,H4", .fix = "H2=0010,H3=0000", .planners = "hypar", .mark = marks });
-    printf(
-        "lenet-c, H1 x H4 with H2, H3 as printed. Paper: HyPar's choice is the peak, 3.05.\n");
-    figure_point(f, "lenet-c", "peak", 3.05, rank_line(&s, "best", "best"));
-    rank_line(&s, "printed", "marked 1");
-    figure_point(f, "lenet-c", "HyPar's choice", 3.05,
-                 rank_line(&s, "greedy, all levels", "marked 2"));
-    rank_line(&s, "joint, all levels", "marked 3");
-    rank_line(&s, "greedy at H1 and H4", "hypar");
+    draw_choices(f, "Figure 9", &s);
+    printf("Gain over data parallelism  paper   ours  better ones\n"
+           "Figure 9: lenet-c, every choice of H1 and H4, H2 and H3 as printed\n");
+    figure_point(f, "Figure 9, lenet-c", "peak", 3.05, rank_line(&s, "peak", "best", 3.05));
+    figure_point(f, "Figure 9, lenet-c", "HyPar's choice", 3.05,
+                 rank_line(&s, "HyPar's choice", "hypar", 3.05));
+    rank_line(&s, "the map of Figure 5", "marked 1", 0);
+    rank_line(&s, "greedy, all levels", "marked 2", 0);
+    rank_line(&s, "joint, all levels", "marked 3", 0);
     release(&s);
     release(&free_choice);
     s = explore("vgg-a", "htree:16",
@@ -306,11 +323,13 @@ static void exploration(struct figures *f)
                                                  .planners = "hypar",
                                                  .joint = true,
                                                  .mark = hypar_printed[5].map });
-    printf("vgg-a, conv5_2 x fc1 over H1..H4. Paper: HyPar's choice 4.97, peak 5.05.\n");
-    figure_point(f, "vgg-a", "peak", 5.05, rank_line(&s, "best", "best"));
-    rank_line(&s, "printed", "marked");
-    figure_point(f, "vgg-a", "HyPar's choice", 4.97, rank_line(&s, "greedy", "hypar"));
-    rank_line(&s, "joint", "hypar joint");
+    draw_choices(f, "Figure 10", &s);
+    printf("Figure 10: vgg-a, every choice of conv5_2 and fc1 at H1 to H4\n");
+    figure_point(f, "Figure 10, vgg-a", "peak", 5.05, rank_line(&s, "peak", "best", 5.05));
+    figure_point(f, "Figure 10, vgg-a", "HyPar's choice", 4.97,
+                 rank_line(&s, "HyPar's choice", "hypar", 4.97));
+    rank_line(&s, "the map of Figure 5", "marked", 0);
+    rank_line(&s, "joint", "hypar joint", 0);
     release(&s);
 }
 

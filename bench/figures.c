@@ -45,11 +45,12 @@ bool figure_wanted(struct figures *f, const char *name)
 }
 
 /* "FOLDER/hypar-figure-6-a.csv" of HyPar's "Figure 6 (a)". */
-static FILE *open_figure(const struct figures *f, const char *folder, const char *ending)
+static FILE *open_named(const struct figures *f, const char *figure, const char *folder,
+                        const char *ending)
 {
     char path[1024], name[2 * FIGURE_TEXT];
     size_t n = 0;
-    snprintf(name, sizeof name, "%s-%s", f->paper, f->name);
+    snprintf(name, sizeof name, "%s-%s", f->paper, figure);
     for (const char *c = name; *c; c++)
         if (isalnum((unsigned char)*c))
             name[n++] = (char)tolower((unsigned char)*c);
@@ -67,7 +68,17 @@ static FILE *open_figure(const struct figures *f, const char *folder, const char
     return to;
 }
 
-static void close_figure(FILE *to)
+static FILE *open_figure(const struct figures *f, const char *folder, const char *ending)
+{
+    return open_named(f, f->name, folder, ending);
+}
+
+FILE *figure_picture(const struct figures *f, const char *name)
+{
+    return f->svg ? open_named(f, name, f->svg, "svg") : NULL;
+}
+
+void figure_close(FILE *to)
 {
     if (ferror(to) || fclose(to) != 0) {
         perror("figure");
@@ -85,7 +96,7 @@ static void write_csv(const struct figures *f)
                 f->name, f->what, f->unit, p->row, p->series, p->printed, p->ours,
                 p->ours / p->printed);
     }
-    close_figure(to);
+    figure_close(to);
 }
 
 /* Pictures ------------------------------------------------------------------------------ */
@@ -262,7 +273,7 @@ static void write_bars(const struct figures *f)
     }
     FILE *to = open_figure(f, f->svg, "svg");
     hp_svg_plot(to, &plot);
-    close_figure(to);
+    figure_close(to);
     hp_arena_free(&arena);
 }
 
@@ -294,7 +305,7 @@ static void write_points(const struct figures *f)
         draw_point(to, &s, p, y, hp_svg_colour(series_number(f, i)));
     }
     hp_svg_end(to);
-    close_figure(to);
+    figure_close(to);
     hp_arena_free(&arena);
 }
 
@@ -307,7 +318,7 @@ static void write_maps(const struct figures *f)
     figure_write_maps(to, f,
                       hp_arena_printf(&arena, "%s, %s: dp or mp for each layer and level",
                                       f->paper, f->name));
-    close_figure(to);
+    figure_close(to);
     hp_arena_free(&arena);
 }
 

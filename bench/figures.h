@@ -61,6 +61,11 @@ void figure_point(struct figures *f, const char *row, const char *series, double
 /* A map of the figure at hand, which is to be filled; NULL: there are too many. */
 struct figure_map *figure_map(struct figures *f);
 
+/* A file for another picture, of figure `name`, to be closed by figure_close(); NULL: pictures
+ * are not asked for. */
+FILE *figure_picture(const struct figures *f, const char *name);
+void figure_close(FILE *to);
+
 /* Writes the picture of maps. */
 void figure_write_maps(FILE *to, const struct figures *f, const char *title);
 

@@ -37,7 +37,7 @@ operators() {
     [ -s "$TMP/off" ] && sort -k3 "$TMP/off" | awk -f "$here/errors.awk" | sed '/^[0-9]* rows:/,$d'
 }
 
-# One device's step under a framework: its seconds and its joules.
+# One device's step under a framework: its seconds and its joules. Without autocast, parameters are in bf16.
 predict() { # MODEL BATCH FRAMEWORK
     model=$1 optimizer=adamw
     case $model in
@@ -45,8 +45,8 @@ predict() { # MODEL BATCH FRAMEWORK
     llama-1b) model=llama:layers=16,hidden=2048,heads=32,kv_heads=8,ffn=8192 ;;
     esac
     "$hypar" plan "$model" --batch "$2" --on "full:1,device=$device" --planner dp --precision bf16 --optimizer "$optimizer" \
-        -q -o "$TMP/plan.json" 2>/dev/null || return
-    "$hypar" simulate "$TMP/plan.json" --as "$3" --json -q |
+        --as "$3" -q -o "$TMP/plan.json" 2>/dev/null || return
+    "$hypar" simulate "$TMP/plan.json" --json -q |
         sed -n 's/^  "step_s": \([^,]*\),$/\1/p; s/.*"total_j": \([^ }]*\).*/\1/p' | paste -sd' '
 }
 
@@ -57,7 +57,9 @@ steps() {
     fi
     # model,batch,framework,precision,parameters,step_s,...
     sed 1d "$here/h200/steps.csv" | while IFS=, read -r model batch framework precision parameters step_s _; do
-        predicted=$(predict "$model" "$batch" "${framework%-graph}" | cut -d' ' -f1)
+        members=
+        [ "$parameters" = bf16 ] && members=,autocast=no
+        predicted=$(predict "$model" "$batch" "${framework%-graph}$members" | cut -d' ' -f1)
         if [ -n "$predicted" ]; then
             echo "$step_s $predicted $model, batch $batch, $framework, $precision with $parameters parameters"
         else

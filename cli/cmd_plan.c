@@ -70,8 +70,10 @@ static const struct argp_option options[] = {
       "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
       0 },
     { "proposals", OPT_PROPOSALS, "N", 0,
-      "flexflow, auto, own planners that take it: so many (until it finds no more)", 0 },
-    { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+      "flexflow, auto, own planners that take it: number of proposals (default: until none "
+      "improves the plan)",
+      0 },
+    { "seed", OPT_SEED, "N", 0, "random numbers of planners that draw some (0)", 0 },
     { "axes", OPT_AXES, "LETTERS", 0,
       "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
     { "sync", OPT_SYNC, "HOW", 0,

@@ -29,9 +29,10 @@ static const struct argp_option options[] = {
     OPT_SHARD_ROW,
     OPT_SHARD_OVER_ROW,
     OPT_FREEZE_ROW,
-    { "seed", OPT_SEED, "N", 0, "of a model: of first values, data and planners (0)", 0 },
+    { "seed", OPT_SEED, "N", 0,
+      "of a model: random numbers of first values, data and planners (0)", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of a pipeline", 0 },
-    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: so many", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: micro-batches of a batch", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
@@ -41,8 +42,9 @@ static const struct argp_option options[] = {
     { "test-data", OPT_TEST_DATA, "WHAT", 0, "held-out samples: test on them at the end", 0 },
     { "test-every", OPT_TEST_EVERY, "N", 0, "... and every N steps", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
-    { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant or cosine (constant)", 0 },
-    { "warm-up", OPT_WARM_UP, "N", 0, "steps in which it rises (0)", 0 },
+    { "rate", OPT_RATE, "HOW", 0,
+      "course of the learning rate after the warm-up: constant or cosine (constant)", 0 },
+    { "warm-up", OPT_WARM_UP, "N", 0, "steps in which the learning rate rises (0)", 0 },
     { "weight-decay", OPT_WEIGHT_DECAY, "X", 0, "0; 0.01 of adamw", 0 },
     { "checkpoint", OPT_CHECKPOINT, "FILE", 0,
       "write parameters and state there at the end, and when stopped", 0 },
@@ -51,7 +53,9 @@ static const struct argp_option options[] = {
     { "trace", OPT_TRACE, "FILE", 0,
       "write what each rank did in the last steps to FILE, for Perfetto", 0 },
     { "detail", OPT_DETAIL, NULL, 0, "tell of every operator and exchange at the end", 0 },
-    { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
+    { "device", OPT_RUN_DEVICE, "NAME", 0,
+      "where each rank computes: cpu, or cuda: a card of this machine, in turn (cpu)", 0 },
+    { "kernels", OPT_KERNELS, "NAME", 0, "of --device cpu: fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
     { "profile", OPT_PROFILE, "FILE", 0,
       "measured times to predict with (what 'hypar profile' wrote)", 0 },
@@ -351,6 +355,11 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
+static bool on_card(const struct args *args)
+{
+    return args->run_device && strcmp(args->run_device, "cuda") == 0;
+}
+
 /* A prediction for another machine, or one for this machine that nothing measured stands
  * behind; the latter is not for ranks that take turns in one process. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
@@ -366,7 +375,11 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
         return;
     }
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
-    if (m.measured + m.interpolated == 0 && !args->in_process)
+    if (on_card(args))
+        opt_note(args,
+                 "the prediction is for the processor of this machine, what is measured is "
+                 "of its card");
+    else if (m.measured + m.interpolated == 0 && !args->in_process)
         opt_note(args,
                  "the prediction is not calibrated and may be off by 10 x or more: 'hypar "
                  "profile MODEL --on local:%d' measures what this machine takes",
@@ -455,6 +468,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     bool first = hypar_ranks_rank(ranks) == 0;
     struct hypar_train_options how = { .steps = args->steps ? args->steps : STEPS,
                                        .kernels = args->kernels,
+                                       .device = args->run_device,
                                        .threads = (int)args->threads,
                                        .check = args->check,
                                        .learning_rate = args->learning_rate,
@@ -663,6 +677,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_unknown_word(OPT_BIND, args->bind, err);
     if (args->kernels && opt_find_word(OPT_KERNELS, args->kernels) < 0)
         return opt_unknown_word(OPT_KERNELS, args->kernels, err);
+    if (args->run_device && opt_find_word(OPT_RUN_DEVICE, args->run_device) < 0)
+        return opt_unknown_word(OPT_RUN_DEVICE, args->run_device, err);
+    if (args->kernels && on_card(args))
+        return opt_usage(err, "train: --kernels is for --device cpu");
     if (args->rate && opt_find_word(OPT_RATE, args->rate) < 0)
         return opt_unknown_word(OPT_RATE, args->rate, err);
     if (args->profile &&

@@ -147,6 +147,7 @@ static const struct value {
     { OPT_LINKS, "--links", FLAG, offsetof(struct args, links), 0, 0 },
     { OPT_RANKS, "--ranks", COUNT, offsetof(struct args, ranks), 1, 1 << 16 },
     { OPT_RATE, "--rate", TEXT, offsetof(struct args, rate), 0, 0 },
+    { OPT_RUN_DEVICE, "--device", TEXT, offsetof(struct args, run_device), 0, 0 },
     { OPT_PARTIAL_WEIGHTS, "--partial-weights", FLAG, offsetof(struct args, partial_weights), 0,
       0 },
     { OPT_RESUME, "--resume", READ, offsetof(struct args, resume), 0, 0 },

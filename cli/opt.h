@@ -111,6 +111,7 @@ enum opt_key {
     OPT_LEARNING_RATE,
     OPT_LINKS,
     OPT_RANKS,
+    OPT_RUN_DEVICE,
     OPT_RATE,
     OPT_PARTIAL_WEIGHTS,
     OPT_RESUME,
@@ -148,7 +149,7 @@ struct args {
     struct hypar_framework *framework; /* that --as names, else the usual one of --for; NULL */
     char word[LIST_BYTES];             /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
-        *test_data;
+        *run_device, *test_data;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
@@ -217,35 +218,35 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                      \
-    { "precision",                                                                            \
-      OPT_PRECISION,                                                                          \
-      "NAME",                                                                                 \
-      0,                                                                                      \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                     \
-      0 },                                                                                    \
-        { "gradient-precision",                                                               \
-          OPT_GRADIENT_PRECISION,                                                             \
-          "NAME",                                                                             \
-          0,                                                                                  \
-          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs; fp32 " \
-          "under fsdp, megatron)",                                                            \
-          0 },                                                                                \
-        { "optimizer",                                                                        \
-          OPT_OPTIMIZER,                                                                      \
-          "NAME",                                                                             \
-          0,                                                                                  \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                   \
-          0 },                                                                                \
-        { "framework-memory",                                                                 \
-          OPT_FRAMEWORK_MEMORY,                                                               \
-          "BYTES",                                                                            \
-          0,                                                                                  \
-          "that the framework takes of each device besides, such as 2GB (0)",                 \
-          0 },                                                                                \
-    {                                                                                         \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                     \
-            "how likely a plan is to fit into a device's own memory (95)", 0                  \
+#define OPT_NUMBERS_ROWS                                                                  \
+    { "precision",                                                                        \
+      OPT_PRECISION,                                                                      \
+      "NAME",                                                                             \
+      0,                                                                                  \
+      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                 \
+      0 },                                                                                \
+        { "gradient-precision",                                                           \
+          OPT_GRADIENT_PRECISION,                                                         \
+          "NAME",                                                                         \
+          0,                                                                              \
+          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 " \
+          "(that of the parameters; fp32 under fsdp, megatron)",                          \
+          0 },                                                                            \
+        { "optimizer",                                                                    \
+          OPT_OPTIMIZER,                                                                  \
+          "NAME",                                                                         \
+          0,                                                                              \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",               \
+          0 },                                                                            \
+        { "framework-memory",                                                             \
+          OPT_FRAMEWORK_MEMORY,                                                           \
+          "BYTES",                                                                        \
+          0,                                                                              \
+          "memory of each device that the framework takes besides, such as 2GB (0)",      \
+          0 },                                                                            \
+    {                                                                                     \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                 \
+            "how likely a plan is to fit into a device's own memory (95)", 0              \
     }
 
 #define OPT_DROPOUT_MASKS_ROW                                                                  \

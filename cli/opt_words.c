@@ -18,6 +18,7 @@ LIST(kernels, "fast", "reference")
 LIST(objectives, "time", "comm", "energy")
 LIST(rates, "constant", "cosine")
 LIST(recurrences, "code", "paper")
+LIST(run_devices, "cpu", "cuda")
 LIST(syncs, "all-reduce", "server")
 LIST(trace_names, "kind", "task")
 
@@ -95,6 +96,7 @@ static const struct {
     { OPT_RATE, rates },
     { OPT_RECOMPUTE, recomputes },
     { OPT_RECURRENCE, recurrences },
+    { OPT_RUN_DEVICE, run_devices },
     { OPT_SCHEDULE, schedules },
     { OPT_SHARD, shards },
     { OPT_SYNC, syncs },

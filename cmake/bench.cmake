@@ -58,13 +58,14 @@ foreach(paper ${papers})
 endforeach()
 hypar_in_turn(bench-summary ${runs})
 
-# One figure of each paper, drawn as the paper draws it, in less than a minute; of HyPar also its maps.
+# One figure of each paper, drawn as the paper draws it, in less than a minute; of HyPar also its maps and all choices.
 set(figure_of_hypar "Figure 6")
 set(figure_of_hypar-maps "Figure 5")
+set(figure_of_hypar-choices "Figures 9")
 set(figure_of_optcnn "Figure 8")
 set(figure_of_flexflow "Figure 6 (servers of nodes)" 200)
 set(figure_of_pipedream "Table 1")
-foreach(figure hypar hypar-maps optcnn flexflow pipedream)
+foreach(figure hypar hypar-maps hypar-choices optcnn flexflow pipedream)
   string(REGEX REPLACE "-.*" "" paper ${figure})
   add_custom_target(figure-${figure} COMMAND bench_${paper} --svg ${figures} --figure ${figure_of_${figure}} VERBATIM
                     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL COMMENT "figures in ${figures}")

@@ -141,7 +141,8 @@ foreach(source ${cuda_sources})
     COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DFILE=${source} -DOUT=${text}
             -P ${PROJECT_SOURCE_DIR}/cmake/cuda.cmake
     DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/cuda.cmake ${cuda_headers}
-            ${PROJECT_SOURCE_DIR}/src/run/optimizer/coefficients.h)
+            ${PROJECT_SOURCE_DIR}/src/run/optimizer/coefficients.h
+            ${PROJECT_SOURCE_DIR}/src/kernel/scalar.inc)
   list(APPEND cuda_texts ${text})
 endforeach()
 add_library(hypar-cuda OBJECT ${cuda_texts})

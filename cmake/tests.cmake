@@ -38,8 +38,8 @@ check_language(CXX)
 if(CMAKE_CXX_COMPILER)
   enable_language(CXX)
   set(stand_in_folder ${PROJECT_BINARY_DIR}/tests/cuda)
-  set(parts driver nvrtc)
-  set(files libcuda.so.1 libnvrtc.so.12)
+  set(parts driver nvrtc blas)
+  set(files libcuda.so.1 libnvrtc.so.12 libcublas.so.12)
   foreach(part file IN ZIP_LISTS parts files)
     add_library(stand-in-${part} MODULE tests/cuda/${part}.c)
     set_target_properties(stand-in-${part} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file}
@@ -61,7 +61,7 @@ if(support_sources)
   target_link_libraries(test-support PUBLIC hypar-internal PkgConfig::CMOCKA)
   if(CMAKE_CXX_COMPILER)
     target_compile_definitions(test-support PRIVATE STAND_IN_FOLDER="${stand_in_folder}")
-    add_dependencies(test-support stand-in-driver stand-in-nvrtc)
+    add_dependencies(test-support stand-in-driver stand-in-nvrtc stand-in-blas)
   endif()
 endif()
 
@@ -78,7 +78,7 @@ endforeach()
 
 # The proof on a card, whose stand-in is slow.
 if(CMAKE_CXX_COMPILER)
-  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=20 $<TARGET_FILE:test_program_proof>)
+  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=5 $<TARGET_FILE:test_program_proof>)
 endif()
 
 # tests/fuzz/fuzz_<name>.c: its corpus is an ordinary test; with HYPAR_FUZZ also a fuzzer.

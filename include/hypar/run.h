@@ -42,10 +42,11 @@ hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status, struct hy
 /* Rank 0's `text`, on all ranks; all call this. It lives until they leave. */
 HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text);
 
-/* From now on a rank that has waited for `after_s` without a message calls `tell`, with the
- * rank that it waits for, this rank's host and the length of the wait; again after twice as
- * long, four times as long, and so on. Ranks that wait for a waiting rank do not call it, and
- * of several that wait for the same rank one does. All ranks call this. */
+/* Report long waits: a rank that has received no message for `after_s` calls `tell` with the
+ * rank that it waits for, this rank's host and the length of the wait. It calls `tell` again
+ * after twice as long, four times as long, and so on. A rank that waits for a waiting rank does
+ * not call `tell`; of several ranks that wait for the same rank one does. All ranks must call
+ * hypar_ranks_watch(). */
 HYPAR_API void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
                                  void (*tell)(void *who, int rank, const char *host,
                                               double waited_s),
@@ -80,7 +81,9 @@ struct hypar_train_test {
 
 struct hypar_train_options {
     int64_t steps;            /* in all, including those before `resume` */
-    const char *kernels;      /* "fast" or "reference"; NULL: fast if available */
+    const char *device;       /* "cpu", or "cuda": a card of this machine, in turn for each rank;
+                                 NULL: "cpu" */
+    const char *kernels;      /* of "cpu": "fast" or "reference"; NULL: fast if available */
     int threads;              /* of each rank; 0: 1 */
     bool check;               /* every number that is read must have been computed (slow) */
     double learning_rate;     /* 0: the optimizer's usual one */

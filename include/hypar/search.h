@@ -63,8 +63,8 @@ struct hypar_search_options {
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_masks masks; /* of dropouts */
     double framework_bytes; /* on each device, not available to the plan */
-    double memory_margin;   /* how likely a plan is to fit into devices' own memory, below 1; 0:
-                               0.95.   A limit that is asked for is taken as it is */
+    double memory_margin;   /* the probability with which a plan is to fit into devices' own
+                               memory, below 1; 0: 0.95. A limit that is asked for needs none */
     enum hypar_optimizer optimizer;
     double clip; /* the largest norm of all gradients together; 0: any */
     enum hypar_recompute recompute;

@@ -325,15 +325,14 @@ static void estimate_rows(struct traffic *t, const struct comm_group *group, con
     const struct comm_algorithm *row;
     bool nccl = hp_machine_has(t->machine, OPTION_NCCL);
     for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
-        bool wanted = name ? strcmp(row->name, name) == 0
-                           : row->needs != ASKED_FOR && row->needs != ASKED_FOR_IN_BLOCKS &&
-                                 (row->nccl || !nccl);
+        bool wanted =
+            name ? strcmp(row->name, name) == 0 : !row->asked_for && (row->nccl || !nccl);
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
         int block = row->needs == ON_NODES || row->needs == BY_SWITCHES
                         ? hp_machine_node_size(t->machine)
                         : 0;
-        if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
+        if (row->needs == IN_BLOCKS || row->needs == IN_ANY_BLOCKS)
             estimate_blocks(t, row, group, out);
         else if (hp_comm_algorithm_fits(t->machine, row, group, block))
             estimate(t, row, group, block, out);

@@ -1,10 +1,12 @@
 /* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
  * Communication Operations in MPICH", 2005).
  *
- * Only the spreading of data is written out: in an all-gather, a broadcast or a scatter each
- * piece travels along a tree from its owner to all who need it. Reversed, with sums in place of
- * copies, the same messages are a reduce-scatter, a reduction or a gather. An all-reduce is a
- * reduction or reduce-scatter followed by a broadcast or all-gather. */
+ * Of most algorithms only the spreading of data is written out: in an all-gather, a broadcast
+ * or a scatter each piece travels along a tree from its owner to all who need it. Reversed,
+ * with sums in place of copies, the same messages are a reduce-scatter, a reduction or a
+ * gather. An all-reduce is a reduction or reduce-scatter followed by a broadcast or all-gather.
+ * Recursive doubling, the all-reduces that are asked for by name and the all-to-alls are
+ * written out whole. */
 #include "cost/collective_rounds.h"
 
 #include <assert.h>
@@ -340,7 +342,7 @@ enum { CHUNKS = 32 };
 
 /* clang-format off */
 static const struct comm_algorithm algorithms[] = {
-    { COMM_SEND,           "direct",                   1, ANY_SIZE,        .write = send, .nccl = true },
+    { COMM_SEND,           "direct",                   1, ANY_SIZE,        .write = send, .keeps_order = true, .nccl = true },
     { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        .write = broadcast_tree, .nccl = true },
     { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        .write = broadcast_scatter, .nccl = true },
     { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        .write = hp_gather_ring, .nccl = true },
@@ -369,12 +371,12 @@ static const struct comm_algorithm algorithms[] = {
     { COMM_ALL_REDUCE,     "pipelined hierarchical",   4, ON_NODES,        .write = all_reduce_hierarchical, .per_node = 2, .chunks = CHUNKS },
     { COMM_ALL_REDUCE,     "pipelined trees",          3, ON_NODES,        .write = all_reduce_trees, .per_node = 1, .chunks = CHUNKS, .nccl = true },
     { COMM_ALL_REDUCE,     "by switches",              3, BY_SWITCHES,     .write = all_reduce_by_switches, .chunks = CHUNKS, .to_many = true, .nccl = true },
-    { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       .write = all_reduce_direct,     .to_many = true },
-    { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       .write = all_reduce_multi_ring, .to_many = true, .on_tori = true },
-    { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       .write = all_reduce_server,     .to_many = true },
-    { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, .write = all_reduce_server, .to_many = true },
-    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        .write = exchange_at_once,      .to_many = true, .nccl = true },
-    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        .write = exchange_pairwise },
+    { COMM_ALL_REDUCE,     "direct",                   2, ANY_SIZE,        .write = all_reduce_direct, .asked_for = true, .keeps_order = true, .to_many = true },
+    { COMM_ALL_REDUCE,     "multi-ring",               2, ANY_SIZE,        .write = all_reduce_multi_ring, .asked_for = true, .keeps_order = true, .to_many = true, .on_tori = true },
+    { COMM_ALL_REDUCE,     "server",                   2, ANY_SIZE,        .write = all_reduce_server, .asked_for = true, .keeps_order = true, .to_many = true },
+    { COMM_ALL_REDUCE,     "hierarchical server",      2, IN_ANY_BLOCKS,   .write = all_reduce_server, .asked_for = true, .keeps_order = true, .to_many = true },
+    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        .write = exchange_at_once, .keeps_order = true, .to_many = true, .nccl = true },
+    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        .write = exchange_pairwise, .keeps_order = true },
 };
 /* clang-format on */
 

@@ -87,7 +87,7 @@ static int *ranked(struct arena *arena, const int *rank, const struct comm_group
     return member;
 }
 
-/* Write an algorithm of trees or partners for the members in this order. */
+/* Write an algorithm for the members in the machine's order. */
 static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *algorithm,
                          const struct comm_group *group)
 {
@@ -120,12 +120,7 @@ void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                                  .block = block,
                                  .chunks = algorithm->chunks > 1 ? algorithm->chunks : 1,
                                  .parts = 1 };
-    /* Pieces of an all-to-all are numbered by members; a server is the first member: their
-     * order is fixed. */
-    bool free_to_order = algorithm->kind != COMM_SEND && algorithm->kind != COMM_ALL_TO_ALL &&
-                         algorithm->needs != ASKED_FOR &&
-                         algorithm->needs != ASKED_FOR_IN_BLOCKS;
-    if (machine->topology->rank && free_to_order)
+    if (machine->topology->rank && !algorithm->keeps_order)
         write_ranked(out, algorithm, group);
     else
         algorithm->write(out, group);

@@ -49,7 +49,8 @@ struct comm_rounds {
     int parts;
 };
 
-/* A row: one algorithm for one kind of collective. */
+/* A row: one algorithm for one kind of collective. If several rows take equally long, the first
+ * of them is used. */
 struct comm_algorithm {
     enum comm_kind kind;
     const char *name;
@@ -59,16 +60,17 @@ struct comm_algorithm {
         POWER_OF_TWO,
         NO_POWER_OF_TWO,
         IN_BLOCKS,
-        ON_NODES,    /* in blocks of a node each, as many devices of each node */
-        BY_SWITCHES, /* the same, or within a node; where switches sum */
-        /* Any group, but only if asked for by name: */
-        ASKED_FOR,
-        ASKED_FOR_IN_BLOCKS, /* the blocks need not be equal */
+        IN_ANY_BLOCKS, /* ... which need not be equal */
+        ON_NODES,      /* in blocks of a node each, as many devices of each node */
+        BY_SWITCHES,   /* the same, or within a node; where switches sum */
     } needs;
     void (*write)(struct comm_rounds *rounds, const struct comm_group *group);
     int per_node; /* ON_NODES: least devices of a node in the group */
     int chunks; /* pieces go through the rounds in so many chunks, one behind the other; 0: 1 */
-    bool nccl;  /* NCCL has it, or one that takes as long */
+    bool asked_for;   /* it is used only if a user asks for it by name */
+    bool keeps_order; /* the number of a member matters: on machines whose topology ranks
+                         devices, members of other algorithms are sorted by rank */
+    bool nccl;        /* NCCL has it, or one that takes as long */
     bool to_many; /* in a round, a device may send to, or receive from, more than two others */
     bool on_tori; /* it is one ring on machines that are no torus given by a word */
 };

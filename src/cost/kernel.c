@@ -7,11 +7,17 @@
 #include <string.h>
 
 #include "graph/attrs.h"
+#include "graph/autocast.h"
 #include "machine/machine.h"
 
 bool hp_has_kernels(const struct hypar_device *device)
 {
     return !device->roofline && hp_kernels_known(device);
+}
+
+static bool is_short(enum hypar_precision precision)
+{
+    return hp_precision_bytes(precision) < hp_precision_bytes(HYPAR_FP32);
 }
 
 struct kernel_place hp_kernel_place(const struct hypar_device *device,
@@ -24,7 +30,8 @@ struct kernel_place hp_kernel_place(const struct hypar_device *device,
                                   .attention = framework->attention,
                                   .launches = framework->launches,
                                   .fused_norms = framework->memory.fused_norms,
-                                  .fp32_loss = framework->loss == HYPAR_WIDTH_FP32 };
+                                  .fp32_loss = framework->loss == HYPAR_WIDTH_FP32,
+                                  .autocast = framework->autocast && is_short(precision) };
 }
 
 bool hp_runs_kernels(const struct kernel_place *at)
@@ -279,12 +286,40 @@ static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
     return at->kernels == HYPAR_KERNELS_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
-/* The precision in which the operands of a pass lie in memory. */
-static enum hypar_precision held_as(const struct nest *nest, const struct kernel_place *at)
+/* The precision in which operand `o` of a pass lies in memory. */
+static enum hypar_precision held_as(const struct nest *nest, int pass, int o,
+                                    const struct kernel_place *at)
 {
-    bool wide = at->fp32_loss && hp_op[nest->kind].flags & ROW_LOSS &&
-                hp_precision_bytes(at->precision) < hp_precision_bytes(HYPAR_FP32);
-    return wide ? HYPAR_FP32 : at->precision;
+    bool wide = (at->autocast && hp_passes_wide(nest, pass, o)) ||
+                (at->fp32_loss && hp_op[nest->kind].flags & ROW_LOSS);
+    return wide && is_short(at->precision) ? HYPAR_FP32 : at->precision;
+}
+
+operand_set hp_casts(const struct nest *nest, int pass, operand_set present,
+                     const struct kernel_place *at)
+{
+    return at->autocast && at->kernels == HYPAR_KERNELS_EAGER
+               ? hp_converted(nest, pass) & present
+               : 0;
+}
+
+/* Read in one precision, written in the other. */
+static double cast_bytes(const struct nest *nest, int pass, int o,
+                         const struct range range[MAX_AXES], const struct kernel_place *at)
+{
+    return hp_operand_bytes(nest, pass, o, range, at->precision) +
+           hp_operand_bytes(nest, pass, o, range, HYPAR_FP32);
+}
+
+struct kernel hp_cast_kernel(const struct kernel_pass *pass, int o)
+{
+    return (struct kernel){ .bytes = pass->cast_bytes[o], .class = KERNEL_STREAM };
+}
+
+double hp_handed_bytes(const struct kernel_pass *pass, int o)
+{
+    double cast = pass->cast_bytes[o];
+    return cast > 0 ? cast - pass->bytes[o] : pass->bytes[o];
 }
 
 /* The operations outside products: of causal attention's softmax, those of what queries see. A
@@ -362,10 +397,15 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     double told_s = 0;
     bool told = hp_told_seconds(nest, pass, range, &told_s);
     bool nothing = !(work.bytes > 0) || role.is_free || told;
-    for (int o = 0; o < nest->n_operands; o++)
-        out->bytes[o] = nothing ? 0
-                                : (1 + writes_terms(nest, at)) *
-                                      hp_operand_bytes(nest, pass, o, range, held_as(nest, at));
+    operand_set casts = hp_casts(nest, pass, ~(operand_set)0, at);
+    for (int o = 0; o < nest->n_operands; o++) {
+        if (out->cast_bytes)
+            out->cast_bytes[o] = casts >> o & 1 ? cast_bytes(nest, pass, o, range, at) : 0;
+        out->bytes[o] =
+            nothing ? 0
+                    : (1 + writes_terms(nest, at)) *
+                          hp_operand_bytes(nest, pass, o, range, held_as(nest, pass, o, at));
+    }
     out->arithmetic_s = nothing ? 0 : other_seconds(role.class, other, at);
     out->arithmetic_s += told_s;
     out->arithmetic_j = nothing ? 0 : arithmetic_j(nest, p, range, at, seen, other);
@@ -582,39 +622,68 @@ static double roofline_seconds(const struct nest *nest, uint32_t passes,
     return sum_s;
 }
 
+/* The kernels of an operator's passes, one after another. */
+struct op_kernels {
+    const struct kernel_place *at;
+    struct kernel kernel;
+    operand_set values, grads; /* touched by the kernel so far */
+    double sum_s;              /* of the kernels before */
+};
+
+static void end_op_kernel(struct op_kernels *run)
+{
+    run->sum_s += hp_kernel_seconds(&run->kernel, run->at);
+    run->kernel = (struct kernel){ 0 };
+    run->values = run->grads = 0;
+}
+
+static void add_op_pass(struct op_kernels *run, const struct pass *made,
+                        const struct kernel_pass *pass, enum kernel_class class,
+                        operand_set present)
+{
+    operand_set values = (made->reads | made->writes) & present & ~run->values;
+    operand_set grads = (made->reads_grad | made->writes_grad) & present & ~run->grads;
+    hp_kernel_add(&run->kernel, pass, class, values, grads);
+    run->values |= values;
+    run->grads |= grads;
+}
+
+static void add_casts(struct op_kernels *run, const struct kernel_pass *pass, operand_set casts)
+{
+    for (operand_set left = casts; left; left &= left - 1) {
+        struct kernel cast = hp_cast_kernel(pass, __builtin_ctzll(left));
+        run->sum_s += hp_kernel_seconds(&cast, run->at);
+    }
+}
+
 double hp_op_seconds(const struct nest *nest, uint32_t passes,
                      const struct range range[MAX_AXES], operand_set present,
                      const struct kernel_place *at)
 {
-    double bytes[MAX_OPERANDS], sum_s = 0;
-    struct kernel kernel = { 0 };
+    double bytes[MAX_OPERANDS], cast_bytes[MAX_OPERANDS];
+    struct kernel_pass pass = { .bytes = bytes, .cast_bytes = cast_bytes };
+    struct op_kernels run = { .at = at };
     struct kernel_walk walk = { .kernels = at->kernels };
     struct kernel_role role[MAX_PASSES];
-    operand_set values = 0, grads = 0; /* touched by the kernel so far */
     if (!hp_runs_kernels(at))
         return roofline_seconds(nest, passes, range, present, at);
     for (int p = 0, before = 0; p < nest->n_passes; p++) {
-        const struct pass *made = &nest->pass[p];
+        if (!(passes >> p & 1))
+            continue;
         role[p] = hp_kernel_role(nest, p);
         enum kernel_step step =
-            passes >> p & 1 ? hp_kernel_step(&walk, &role[p],
-                                             are_apart(nest, before, p) ? TIE_NONE : TIE_OP)
-                            : STEP_FREE;
+            hp_kernel_step(&walk, &role[p], are_apart(nest, before, p) ? TIE_NONE : TIE_OP);
+        operand_set casts = hp_casts(nest, p, present, at);
+        if (step == STEP_BEGINS)
+            end_op_kernel(&run);
+        if (step != STEP_FREE || casts)
+            hp_kernel_pass(nest, p, range, at, &pass);
+        add_casts(&run, &pass, casts);
         if (step == STEP_FREE)
             continue;
-        if (step == STEP_BEGINS) {
-            sum_s += hp_kernel_seconds(&kernel, at);
-            kernel = (struct kernel){ 0 };
-            values = grads = 0;
-        }
-        struct kernel_pass pass = { .bytes = bytes };
-        hp_kernel_pass(nest, p, range, at, &pass);
-        operand_set new_values = (made->reads | made->writes) & present & ~values;
-        operand_set new_grads = (made->reads_grad | made->writes_grad) & present & ~grads;
-        hp_kernel_add(&kernel, &pass, role[p].class, new_values, new_grads);
-        values |= new_values;
-        grads |= new_grads;
+        add_op_pass(&run, &nest->pass[p], &pass, role[p].class, present);
         before = p;
     }
-    return sum_s + hp_kernel_seconds(&kernel, at);
+    end_op_kernel(&run);
+    return run.sum_s;
 }

@@ -57,6 +57,7 @@ struct kernel_place {
     enum hypar_launches launches;
     bool fused_norms; /* norms and rotations are one kernel each, whatever `kernels` says */
     bool fp32_loss;   /* losses read and write fp32, if `precision` is shorter */
+    bool autocast;    /* so do operators that autocast computes in fp32 */
 };
 
 /* As the framework runs passes on the device, without a profile. */
@@ -75,10 +76,12 @@ struct kernel_pass {
     double arithmetic_s, besides_s;
     double arithmetic_j; /* energy without memory's */
     double
-        column_share; /* if it is of that class: the share of the device that it keeps busy */
-    double *bytes;    /* by operand of the nest: of its value, or of its gradient */
+        column_share;   /* if it is of that class: the share of the device that it keeps busy */
+    double *bytes;      /* by operand of the nest: of its value, or of its gradient */
+    double *cast_bytes; /* by operand: read and written by the kernel that converts it; 0 where
+                           none does. NULL: not asked for */
 };
-/* Fill *out, whose `bytes` has room for every operand of the nest. */
+/* Fill *out, whose `bytes` and `cast_bytes` have room for every operand of the nest. */
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out);
 
@@ -125,6 +128,15 @@ struct kernel {
  * touched before. */
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads);
+
+/* The operands, of those present, that the framework converts to another precision for a pass,
+ * each by a kernel of its own (hp_converted()); and operand `o` as such a kernel. */
+operand_set hp_casts(const struct nest *nest, int pass, operand_set present,
+                     const struct kernel_place *at);
+struct kernel hp_cast_kernel(const struct kernel_pass *pass, int o);
+
+/* Bytes of the gradient of operand `o` as it is handed on. */
+double hp_handed_bytes(const struct kernel_pass *pass, int o);
 
 /* Seconds; 0 for an empty kernel. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);

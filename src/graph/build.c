@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/utf8.h"
+#include "graph/autocast.h"
 #include "graph/binding.h"
 
 static const double max_elements = 0x1p50;
@@ -11,7 +12,7 @@ static const double max_elements = 0x1p50;
 struct graph_builder {
     struct hypar_graph *graph;
     int op_capacity, tensor_capacity, nest_capacity;
-    struct table op_names, tensor_names, nests;
+    struct table op_names, tensor_names, nests, likes;
     struct arena scratch;
     struct hypar_error
         first; /* of an input or parameter: the next call that can fail reports it */
@@ -113,6 +114,7 @@ int hp_build_input(struct graph_builder *b, const char *name, const struct hypar
                                           .shape = *shape,
                                           .kind = TENSOR_INPUT,
                                           .index = index,
+                                          .wide = !index,
                                           .sample_dim = sample_dim,
                                           .producer = -1 });
 }
@@ -122,6 +124,7 @@ int hp_build_param(struct graph_builder *b, const char *name, const struct hypar
     return add_source(b, (struct tensor){ .name = name,
                                           .shape = *shape,
                                           .kind = TENSOR_PARAM,
+                                          .wide = true,
                                           .needs_grad = true,
                                           .sample_dim = -1,
                                           .producer = -1 });
@@ -213,7 +216,17 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
                              : hp_fail(err, HYPAR_INVALID, "no inputs, expected at least one");
 }
 
-/* Everything that determines a nest, as bytes. */
+/* Which of the inputs autocast holds in fp32: parameters, and tensors that say so. */
+static operand_set wide_inputs(const struct binding *b)
+{
+    operand_set wide = 0;
+    for (int i = 0; i < b->n_inputs; i++)
+        if (b->input[i] ? b->input[i]->wide : b->make[i])
+            wide |= (operand_set)1 << i;
+    return wide;
+}
+
+/* Everything that determines a nest but for precisions, as bytes. */
 static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
 {
     size_t n = 0;
@@ -241,7 +254,7 @@ static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
 }
 
 enum {
-    NEST_KEY_WORDS = 1 + MAX_OPERANDS * (MAX_DIMS + 1) + MAX_DIMS * (MAX_FACTORS + 1) +
+    NEST_KEY_WORDS = 2 + MAX_OPERANDS * (MAX_DIMS + 1) + MAX_DIMS * (MAX_FACTORS + 1) +
                      ATTR_COUNT * (ATTR_MAX_VALUES + 1)
 };
 
@@ -298,7 +311,9 @@ static enum hypar_status find_nest(struct graph_builder *b, const struct op_requ
                                    struct binding *binding, const struct nest **out)
 {
     int64_t *key = NEW(&b->scratch, int64_t, NEST_KEY_WORDS);
-    size_t bytes = nest_key(binding, request->kind, key);
+    size_t but_widths = nest_key(binding, request->kind, key), bytes = but_widths + sizeof *key;
+    operand_set wide = wide_inputs(binding);
+    memcpy((char *)key + but_widths, &wide, sizeof wide);
     int known = hp_table_get(&b->nests, key, bytes);
     if (known >= 0) {
         *out = b->graph->nests[known];
@@ -311,8 +326,11 @@ static enum hypar_status find_nest(struct graph_builder *b, const struct op_requ
                           binding->input[0]->shape.n_dims, &binding->attrs, binding->err));
     int64_t *kept = NEW(&b->graph->arena, int64_t, bytes / sizeof *key);
     memcpy(kept, key, bytes);
-    *out = keep_nest(b, binding, request->kind);
-    hp_table_put(&b->nests, &b->graph->arena, kept, bytes, (*out)->id);
+    struct nest *nest = keep_nest(b, binding, request->kind);
+    hp_find_widths(nest, wide);
+    nest->like = hp_table_put(&b->likes, &b->graph->arena, kept, but_widths, nest->id);
+    hp_table_put(&b->nests, &b->graph->arena, kept, bytes, nest->id);
+    *out = nest;
     return HYPAR_OK;
 }
 
@@ -327,6 +345,7 @@ static enum hypar_status add_operand_tensor(struct graph_builder *b, const char 
     switch (operand->role) {
     case OPERAND_OUTPUT:
         t.kind = TENSOR_ACTIVATION;
+        t.wide = operand->wide;
         t.needs_grad = needs_grad;
         break;
     case OPERAND_STAT:
@@ -334,7 +353,7 @@ static enum hypar_status add_operand_tensor(struct graph_builder *b, const char 
         break;
     default:
         t.kind = TENSOR_PARAM;
-        t.needs_grad = true;
+        t.wide = t.needs_grad = true;
     }
     if (t.kind != TENSOR_PARAM)
         t.producer = b->graph->n_ops;

@@ -35,7 +35,7 @@ static struct repeated_layers move_layers(const struct hypar_graph *g,
     int end = moved < 0 ? layers->first : last + n + moved;
     for (; op < end; op++) {
         int like = moved < 0 ? op + n : op - n;
-        if (op < 0 || op >= g->n_ops || g->ops[op].nest != g->ops[like].nest)
+        if (op < 0 || op >= g->n_ops || g->ops[op].nest->like != g->ops[like].nest->like)
             break;
     }
     out.first += moved;

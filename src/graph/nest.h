@@ -3,7 +3,9 @@
  * A nest is a row of the operator table (graph/op_list.h) with its sizes filled in: the extent
  * of each axis, and for every tensor that the operator touches, the axis that indexes each
  * dimension. Shapes, splitting, FLOPs and bytes are all read from it. Operators of the same
- * kind, attributes and shapes share one nest, so work that is tabulated by nest is done once.
+ * kind, attributes and shapes share one nest, so work that is tabulated by nest is done once;
+ * but where autocast would hold one's inputs in fp32 and not the other's, they have two nests
+ * that are `like` each other.
  *
  * THE RULE. Split axis a into d parts. A tensor indexed by a is cut into d pieces. A tensor not
  * indexed by a is replicated where it is read. Where it is written, it is a partial sum if axis
@@ -66,6 +68,7 @@ struct operand {
     enum operand_role role;
     enum combine combine;
     bool index; /* integers (ids, labels), not numbers of the chosen precision */
+    bool wide;  /* under autocast it is held in fp32 (autocast.h) */
     int8_t n_dims;
     int64_t size[MAX_DIMS];
     struct dim_map dim[MAX_DIMS];
@@ -100,6 +103,8 @@ struct pass {
 struct nest {
     enum op_kind kind;
     int id;     /* 0..n_nests-1 in the graph */
+    int like;   /* the first one that is the same but for precisions under autocast */
+    bool wide;  /* under autocast it computes in fp32 */
     int n_axes; /* the last one is always r, the copies */
     int n_operands, n_passes;
     struct hypar_axis *axis;

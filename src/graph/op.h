@@ -18,6 +18,8 @@ enum {
     ROW_LOSS = 1 << 1,
     ROW_OPAQUE = 1 << 2,
     ROW_LOOKUP = 1 << 3, /* moves data only: embedding, reshape, concat, ... */
+    ROW_WIDE = 1 << 4,   /* autocast computes it in fp32 */
+    ROW_ALIKE = 1 << 5,  /* autocast converts what it reads to one precision first */
 };
 
 struct binding;

@@ -1,13 +1,13 @@
 /* clang-format off */
-/* graph/op_list.h - every operator, one row each: the only source of shapes, splitting, FLOPs
- * and bytes. To add one: a row here, its kernel, a case in tests/graph/test_op.c.
+/* graph/op_list.h - every operator, one row each: shapes, splits, FLOPs and bytes follow from
+ * it. CONTRIBUTING.md lists what a new operator touches.
  *
  *  OP(ENUM, "name", "summary", axes, operands, passes, attributes, flags, bind)
  *
  *  axes        letter and role (S sample, A attribute, P parameter, R reduction, I inner: never
- *              split), in the order a plan's devices are listed; "kP=out" takes its extent from
- *              an attribute (of a window, from the value of its dimension). Axis r, the copies, is added to each. "*": one axis per dimension of
- *              the output, named by rank (n; n c; n t c; n c h w; ...), or as in the operator before
+ *              split), in the order in which a plan lists devices; "kP=out" takes its extent
+ *              from an attribute (of a window: from the value of its dimension). Each operator
+ *              also has axis r, the copies. "*": one axis per dimension of the output, named by rank (n; n c; n t c; n c h w; ...), or as in the operator before
  *              (reshape, transpose: letters.c).
  *  operands    inputs | parameters -> outputs ; statistics, each with its index map:
  *              n  axis    h~i  window of i taps over axis h    (a,d)  product    4  constant
@@ -22,8 +22,8 @@
  *              +b what is added once, after partial sums; counts are products of extents
  *              ("4nkc", sums with '+', '*' = all axes of the pass). A gradient nobody needs is not
  *              computed; that of a parameter belongs to the gradient phase, others to backward.
- *              Multiply-adds are those of products of matrices, "rows of the result | columns |
- *              summed over" with what there is a product for each of before them ("nb|m|k|c").
+ *              Multiply-adds are those of products of matrices: "products | rows of the result |
+ *              columns | summed over" ("nb|m|k|c").
  *              Attention's are those of the kernel that does all of one half: forward two,
  *              backward five, the first of which makes the scores again (Dao et al., NeurIPS 2022).
  *  attributes  "kernel:S! stride:S=1": values (S one per spatial dimension, D two, * any number),
@@ -161,38 +161,38 @@ OP(LAYER_NORM, "layer_norm", "over the last dimension",
    "x[n,t?,u?,c] | w?[c] b?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?,2] g=sum[n,t?,u?,2]",
    "x -> s / 3ntuc; x s w b -> y / 4ntuc; x s w dy -> g / 5ntuc; x s w g dy -> dx / 6ntuc;"
    " x s dy -> dw / 3ntuc; dy -> db / ntuc",
-   "eps=0.00001", 0, NULL)
+   "eps=0.00001", ROW_WIDE | ROW_ALIKE, NULL)
 OP(RMS_NORM, "rms_norm", "by the root mean square over the last dimension",
    "nS tA uA cP",
    "x[n,t?,u?,c] | w?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?] g=sum[n,t?,u?]",
    "x -> s / 2ntuc; x s w -> y / 2ntuc; x w dy -> g / 3ntuc; x s w g dy -> dx / 4ntuc;"
    " x s dy -> dw / 3ntuc",
-   "eps=0.000001", 0, NULL)
+   "eps=0.000001", ROW_WIDE | ROW_ALIKE, NULL)
 OP(GROUP_NORM, "group_norm", "over positions and the channels of a group",
    "nS gP=groups cI dA hA wA",
    "x[n,(g,c),d??,h?,w?] | w?[(g,c)] b?[(g,c)] -> y[n,(g,c),d??,h?,w?]; s=sum[n,g,2] t=sum[n,g,2]",
    "x -> s / 3ngcdhw; x s w b -> y / 4ngcdhw; x s w dy -> t / 5ngcdhw; x s w t dy -> dx / 6ngcdhw;"
    " x s dy -> dw / 3ngcdhw; dy -> db / ngcdhw",
-   "groups! eps=0.00001", 0, NULL)
+   "groups! eps=0.00001", ROW_WIDE | ROW_ALIKE, NULL)
 OP(SOFTMAX, "softmax", "over the last dimension; causal: row i of the dimension before sees 0 to i",
    "nS tA uA cR",
    "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",
    "x -> m / 4ntuc; x m -> y / 2ntuc; y dy -> g / 2ntuc; y g dy -> dx / 2ntuc",
-   "causal=0", 0, NULL)
+   "causal=0", ROW_WIDE | ROW_ALIKE, NULL)
 OP(LOG_SOFTMAX, "log_softmax", "logarithm of softmax, over the last dimension",
    "nS tA uA cR",
    "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",
    "x -> m / 4ntuc; x m -> y / 2ntuc; dy -> g / ntuc; y g dy -> dx / 3ntuc",
-   "", 0, NULL)
+   "", ROW_WIDE | ROW_ALIKE, NULL)
 
 /* Losses: summed, and divided by the whole batch */
 OP(CROSS_ENTROPY, "cross_entropy", "softmax and negative log likelihood of the labels, mean",
    "nS tA uA cR",
    "x[n,t?,u?,c] #l[n,t?,u?] -> y[]; m=softmax[n,t?,u?,2]",
    "x -> m / 4ntuc; x l m -> y / 2ntu; x l m dy -> dx / 3ntuc",
-   "", ROW_LOSS, NULL)
+   "", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 OP(MSE_LOSS, "mse_loss", "mean of squared differences",
-   "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*; x l dy -> dl / 2*", "", ROW_LOSS, NULL)
+   "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*; x l dy -> dl / 2*", "", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 
 /* Element-wise, two operands with broadcasting */
 OP(ADD, "add", "x + y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; dz -> dx / *; dz -> dy / *", "", 0, NULL)
@@ -218,16 +218,16 @@ OP(SIGMOID, "sigmoid", "1 / (1 + exp(-x))", FROM_Y("4", "3"), "", 0, NULL)
 OP(TANH, "tanh", "hyperbolic tangent", FROM_Y("6", "3"), "", 0, NULL)
 OP(LEAKY_RELU, "leaky_relu", "x, or alpha x below 0", FROM_X("1", "1"), "alpha=0.01", 0, NULL)
 OP(ELU, "elu", "x, or alpha (exp(x) - 1) below 0", FROM_X("4", "4"), "alpha=1", 0, NULL)
-OP(SOFTPLUS, "softplus", "log(1 + exp(x))", FROM_X("6", "5"), "", 0, NULL)
+OP(SOFTPLUS, "softplus", "log(1 + exp(x))", FROM_X("6", "5"), "", ROW_WIDE | ROW_ALIKE, NULL)
 OP(HARD_SIGMOID, "hard_sigmoid", "alpha x + beta, between 0 and 1", FROM_X("4", "2"), "alpha=0.2 beta=0.5", 0, NULL)
 OP(HARD_SWISH, "hard_swish", "x clip(x/6 + 1/2, 0, 1)", FROM_X("5", "5"), "", 0, NULL)
 OP(CLIP, "clip", "x between min and max", FROM_X("2", "2"), "min! max!", 0, NULL)
-OP(EXP, "exp", "e^x", FROM_Y("4", "1"), "", 0, NULL)
-OP(LOG, "log", "natural logarithm", FROM_X("4", "1"), "", 0, NULL)
+OP(EXP, "exp", "e^x", FROM_Y("4", "1"), "", ROW_WIDE | ROW_ALIKE, NULL)
+OP(LOG, "log", "natural logarithm", FROM_X("4", "1"), "", ROW_WIDE | ROW_ALIKE, NULL)
 OP(SQRT, "sqrt", "square root", FROM_Y("4", "2"), "", 0, NULL)
 OP(SIN, "sin", "sine", FROM_X("6", "7"), "", 0, NULL)
 OP(COS, "cos", "cosine", FROM_X("6", "7"), "", 0, NULL)
-OP(POW, "pow", "x^exponent", FROM_X("8", "9"), "exponent!", 0, NULL)
+OP(POW, "pow", "x^exponent", FROM_X("8", "9"), "exponent!", ROW_WIDE | ROW_ALIKE, NULL)
 OP(ERF, "erf", "error function", FROM_X("8", "6"), "", 0, NULL)
 OP(ABS, "abs", "absolute value", FROM_X("1", "1"), "", 0, NULL)
 OP(NEG, "neg", "-x", FROM_DY("1", "1"), "", 0, NULL)
@@ -239,11 +239,11 @@ OP(IDENTITY, "identity", "x", FROM_DY("0", "0"), "", ROW_LOOKUP, NULL)
 #undef FROM_DY
 OP(ROPE, "rope", "rotary position embedding of each head",
    "nS tA aA=heads dI", "x[n,t,(a,d)] -> y[n,t,(a,d)]",
-   "x -> y / 3ntad; dy -> dx / 3ntad", "heads! theta=10000", 0, NULL)
-OP(CUMSUM, "cumsum", "sums up to each element along a dimension", "*", "x -> y", "x -> y / *; dy -> dx / *", "axis! reverse=0", 0, bind_cumsum)
+   "x -> y / 3ntad; dy -> dx / 3ntad", "heads! theta=10000", ROW_WIDE, NULL)
+OP(CUMSUM, "cumsum", "sums up to each element along a dimension", "*", "x -> y", "x -> y / *; dy -> dx / *", "axis! reverse=0", ROW_WIDE | ROW_ALIKE, bind_cumsum)
 
 /* Shape: axes are those of the output (of the input for reduce and split), or common factors */
-OP(CONCAT, "concat", "inputs joined along a dimension", "*", "x... -> y", "x -> y; dy -> dx", "axis!", ROW_LOOKUP, bind_concat)
+OP(CONCAT, "concat", "inputs joined along a dimension", "*", "x... -> y", "x -> y; dy -> dx", "axis!", ROW_LOOKUP | ROW_ALIKE, bind_concat)
 OP(SPLIT, "split", "one input cut along a dimension", "*", "x -> y...", "x -> y; dy -> dx", "axis! sizes:*!", ROW_LOOKUP, bind_split)
 OP(SLICE, "slice", "from start to stop along a dimension", "*", "x -> y", "x -> y; dy -> dx", "axis! start! stop! step=1", ROW_LOOKUP, bind_slice)
 OP(PAD, "pad", "zeros before and after each dimension", "*", "x -> y", "x -> y; dy -> dx", "pad:*!", ROW_LOOKUP, bind_pad)
@@ -253,7 +253,7 @@ OP(FLATTEN, "flatten", "all dimensions from axis on become one", "*", "x -> y", 
 OP(SQUEEZE, "squeeze", "dimensions of size 1 left out", "*", "x -> y", "x -> y; dy -> dx", "axes:*!", ROW_LOOKUP, bind_reshape)
 OP(UNSQUEEZE, "unsqueeze", "dimensions of size 1 put in", "*", "x -> y", "x -> y; dy -> dx", "axes:*!", ROW_LOOKUP, bind_reshape)
 OP(EXPAND, "expand", "broadcast to a shape", "*", "x -> y", "x -> y; dy -> dx / *", "shape:*!", ROW_LOOKUP, bind_expand)
-OP(REDUCE_SUM, "reduce_sum", "sum over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
+OP(REDUCE_SUM, "reduce_sum", "sum over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", ROW_WIDE, bind_reduce)
 OP(REDUCE_MEAN, "reduce_mean", "mean over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
 OP(REDUCE_MAX, "reduce_max", "largest over dimensions", "*", "x -> y=max", "x -> y / *; x y dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
 OP(GLOBAL_AVG_POOL, "global_avg_pool", "mean over all positions", "*", "x -> y", "x -> y / *; dy -> dx / *", "keep=0", 0, bind_reduce)
@@ -262,6 +262,6 @@ OP(GLOBAL_MAX_POOL, "global_max_pool", "largest over all positions", "*", "x -> 
 /* Elements along a dimension, named by integers: axes are those of the integers' places */
 OP(GATHER_ELEMENTS, "gather_elements", "of each line along a dimension the elements i", "*", "x #i -> y", "x i -> y; i dy -> dx / *", "axis!", ROW_LOOKUP, bind_gather)
 OP(INDEX_SELECT, "index_select", "slices i along a dimension", "*", "x #i -> y", "x i -> y; i dy -> dx / *", "axis!", ROW_LOOKUP, bind_gather)
-OP(SCATTER_ADD, "scatter_add", "x, and s added to the elements i of each line along a dimension", "*", "x #i s -> y", "i s +x -> y; dy -> dx; i dy -> ds", "axis!", ROW_LOOKUP, bind_gather)
+OP(SCATTER_ADD, "scatter_add", "x, and s added to the elements i of each line along a dimension", "*", "x #i s -> y", "i s +x -> y; dy -> dx; i dy -> ds", "axis!", ROW_LOOKUP | ROW_ALIKE, bind_gather)
 OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0 forward_s backward_s output_bytes parameter_bytes", ROW_OPAQUE, bind_opaque)
 /* clang-format on */

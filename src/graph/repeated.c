@@ -137,7 +137,7 @@ struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph)
     struct arena scratch = { 0 };
     int *nest = NEW(&scratch, int, graph->n_ops);
     for (int op = 0; op < graph->n_ops; op++)
-        nest[op] = graph->ops[op].nest->id;
+        nest[op] = graph->ops[op].nest->like;
     struct run best = hp_best_run(nest, graph->n_ops, hp_crossing(&scratch, graph, true));
     hp_arena_free(&scratch);
     return (struct repeated_layers){ best.first, best.period, best.count };

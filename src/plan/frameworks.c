@@ -33,11 +33,14 @@ static const struct hypar_framework rows[] = {
     },
     {
         .name = "eager",
-        .summary = "PyTorch, operator by operator; all exchanges beside kernels",
-        .source = "Kernels and what autograd saves: measured with PyTorch 2.13 on an H200. The "
-                  "host's "
-                  "time for a slot of torch.distributed.pipelining: bench/torch_slot.py.",
+        .summary = "PyTorch, operator by operator, with autocast; all exchanges beside kernels",
+        .source =
+            "Kernels and what autograd saves: measured with PyTorch 2.13 on an H200; what "
+            "autocast converts: its lists of operators (docs.pytorch.org/docs/stable/"
+            "amp.html). The host's time for a slot of torch.distributed.pipelining: "
+            "bench/torch_slot.py.",
         .kernels = HYPAR_KERNELS_EAGER,
+        .autocast = true,
         .row_shards = true,
         PYTORCH_PIPELINE,
     },

@@ -40,8 +40,8 @@ enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard s
     return shard == HYPAR_SHARD_OPTIMIZER && scatters ? HYPAR_SHARD_GRADIENTS : shard;
 }
 
-/* Are weights computed with cast from masters in each step? Where gradients lie in buffers of
- * their own, weights do, too. */
+/* Does each step compute with weights that are cast from their masters? Weights are not cast
+ * where they, like gradients, have buffers that last. */
 static bool casts_weights(const struct param_how *how)
 {
     return hp_goes_by_modules(how->framework) && !how->framework->memory.flat_gradients &&

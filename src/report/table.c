@@ -278,13 +278,40 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     }
 }
 
-static char *cell_text(struct arena *arena, const struct column *c, const void *row)
+/* "174 MB", "76.1 to 174 MB", "up to 1.74 GB". */
+static const char *range_text(struct arena *arena, const struct column *c,
+                              const struct value *least, const struct value *most)
 {
-    struct value v = value_of(c, row);
+    const char *low = formed(arena, c, least), *high = formed(arena, c, most);
+    size_t digits = strcspn(low, " ");
+    if (least->is_text || strcmp(low, high) == 0)
+        return low;
+    return strcmp(low + digits, high + strcspn(high, " ")) == 0
+               ? hp_arena_printf(arena, "%.*s to %s", (int)digits, low, high)
+               : hp_arena_printf(arena, "up to %s", high);
+}
+
+/* Rows that make one row of text. */
+struct rows {
+    const void *first;
+    int n;
+    size_t bytes; /* from one to the next */
+};
+
+static char *cell_text(struct arena *arena, const struct column *c, const struct rows *rows)
+{
+    const void *row = rows->first;
+    struct value v = value_of(c, row), most = v;
     const char *prefix = c->prefix ? *(const char *const *)((const char *)row + c->prefix) : "";
     if (!v.known)
         return hp_arena_strdup(arena, c->flags & BLANK ? "" : "-");
-    return hp_clean_text(hp_arena_printf(arena, "%s%s", prefix, formed(arena, c, &v)), '?');
+    for (int i = 1; i < rows->n && !v.is_text; i++) {
+        struct value now = value_of(c, (const char *)row + (size_t)i * rows->bytes);
+        v = now.number < v.number ? now : v;
+        most = now.number > most.number ? now : most;
+    }
+    const char *text = range_text(arena, c, &v, &most);
+    return hp_clean_text(hp_arena_printf(arena, "%s%s", prefix, text), '?');
 }
 
 /* Show a column of the row or of a record, at its own position or after the last. */
@@ -337,13 +364,15 @@ static void add_cell(struct table_writer *t, const char *text, bool star)
     t->starred |= star;
 }
 
-static void add_cells(struct table_writer *t, const void *row)
+static void add_cells(struct table_writer *t, const struct rows *rows)
 {
+    const void *row = rows->first;
     for (int i = 0; i < t->n_shown; i++) {
         const struct column *c = t->shown[i];
         const void *of = t->part_of[i] ? record_of(t->part_of[i], row) : row;
+        struct rows these = { of, t->part_of[i] ? 1 : rows->n, rows->bytes };
         t->any[i] |= !(c->flags & IF_ANY) || (of && value_of(c, of).number > 0);
-        add_cell(t, of ? cell_text(&t->arena, c, of) : "-",
+        add_cell(t, of ? cell_text(&t->arena, c, &these) : "-",
                  c->star && *(const bool *)((const char *)row + c->star));
     }
 }
@@ -375,11 +404,12 @@ static void begin_text(struct table_writer *t)
         add_cell(t, hp_shown(&t->arena, t->shown[i]->heading), false);
 }
 
-static bool text_row(struct table_writer *t, const void *row)
+static bool text_row(struct table_writer *t, const struct rows *rows)
 {
+    const void *row = rows->first;
     int before = t->n_cells;
     bool full = t->most && t->n_rows >= t->most;
-    add_cells(t, row);
+    add_cells(t, rows);
     if (t->alike && !t->full && reads_alike(t, before)) {
         t->cell[before - t->n_shown] = hp_arena_printf(
             &t->arena, "%d-%d", t->first, *(const int *)place_of(t->shown[0], row));
@@ -455,8 +485,13 @@ bool hp_table_row(struct table_writer *t, const void *row)
     else if (t->csv)
         csv_row(t, row);
     else
-        return text_row(t, row);
+        return hp_table_range(t, row, 1, 0);
     return true;
+}
+
+bool hp_table_range(struct table_writer *t, const void *rows, int n, size_t row_bytes)
+{
+    return text_row(t, &(struct rows){ rows, n, row_bytes });
 }
 
 void hp_table_end(struct table_writer *t)

@@ -87,8 +87,6 @@ struct column {
 /* A column of rows that are arrays of const char *. */
 #define CELL(i) .offset = (size_t)(i) * sizeof(const char *)
 
-enum { MOST_COLUMNS = 32 }; /* of text */
-
 /* CSV: the keys of all columns that are shown, in their order, each once. */
 #define ALL_KEYS "*"
 
@@ -128,6 +126,10 @@ void hp_table_begin(struct table_writer *table, const char *key);
 
 /* Add a row. Returns false if text already has `most` rows and leaves this one out. */
 bool hp_table_row(struct table_writer *table, const void *row);
+
+/* Text: add one row for `n` rows, which are `row_bytes` apart. Texts are those of the first
+ * row, a number is the range of all: "76.1 to 174 MB", or "up to 1.74 GB" if units differ. */
+bool hp_table_range(struct table_writer *table, const void *rows, int n, size_t row_bytes);
 
 /* End the array, or print the table; text without rows prints nothing. `starred` says whether a
  * cell is highlighted. Frees the table's memory. */

@@ -32,7 +32,7 @@
 #define PROTOBUF_C_LINE "protobuf-c: no (ONNX files are not read)\n"
 #endif
 
-/* Every build loads it. */
+/* Every build can load CUDA: it needs none of its files to build. */
 #define CUDA_LINE "cuda: yes (training on cards of NVIDIA)\n"
 
 const char *hypar_features(void)

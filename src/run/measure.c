@@ -47,7 +47,7 @@ struct measuring *hp_measuring_new(const struct hypar_graph *graph)
     m->graph = graph;
     m->first_alike = NEW(&m->arena, int32_t, graph->n_ops);
     for (int op = 0; op < graph->n_ops; op++)
-        while (graph->ops[m->first_alike[op]].nest != graph->ops[op].nest)
+        while (graph->ops[m->first_alike[op]].nest->like != graph->ops[op].nest->like)
             m->first_alike[op]++;
     return m;
 }

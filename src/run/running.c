@@ -23,8 +23,7 @@ static int64_t pair_at(const struct view *view, int64_t channel, int i)
            (i - view->box.dim[1].lo) * view->stride[1];
 }
 
-/* How many numbers a channel's mean covers. */
-static double numbers(const struct kernel_call *call, int operand)
+double hp_running_numbers(const struct kernel_call *call, int operand)
 {
     const struct nest *nest = call->nest;
     axis_set over = nest->operand[0].axes & ~nest->operand[operand].axes;
@@ -47,7 +46,7 @@ void hp_move_running(const struct kernel_call *call, int operand, const struct v
 {
     const struct view *sums = &call->value[operand];
     struct box box = hp_region(call->nest, operand, call->range);
-    double n = numbers(call, operand);
+    double n = hp_running_numbers(call, operand);
     for (int64_t c = box.dim[0].lo; c < box.dim[0].hi; c++) {
         double mean = hp_get(sums->data, pair_at(sums, c, 0), call->real) / n;
         double square = hp_get(sums->data, pair_at(sums, c, 1), call->real) / n;

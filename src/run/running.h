@@ -26,6 +26,9 @@ int hp_running_operand(const struct hypar_graph *graph, const struct op *op, int
  * channels. */
 void hp_move_running(const struct kernel_call *call, int operand, const struct view *running);
 
+/* How many numbers the mean of a channel covers. */
+double hp_running_numbers(const struct kernel_call *call, int operand);
+
 /* The initial values of a box: mean 0, variance 1. */
 void hp_first_running(const struct view *running, enum real real);
 

@@ -1,6 +1,7 @@
 /* Training: makes the executors of this process and runs steps, tests and checkpoints, on all
  * ranks alike. fill.c fills their arrays. */
 #include <math.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
@@ -105,6 +106,25 @@ int hp_loss_device(const struct trainer *t, const struct hypar_program *program)
     return first;
 }
 
+/* The cards of a machine serve its ranks in turn. */
+static enum hypar_status open_backend(struct trainer *t, struct hypar_error *err)
+{
+    const struct hypar_train_options *o = t->options;
+    const struct kernels *kernels;
+    bool cuda = o->device && strcmp(o->device, "cuda") == 0;
+    if (o->device && !cuda && strcmp(o->device, "cpu") != 0)
+        return hp_fail(err, HYPAR_USAGE, "unknown device '%s', expected cpu or cuda",
+                       o->device);
+    TRY(hp_kernels_open(&kernels, cuda ? "reference" : o->kernels, err));
+    hp_kernels_threads(o->threads ? o->threads : 1);
+    if (!cuda) {
+        t->backend = hp_host_backend(kernels);
+        return HYPAR_OK;
+    }
+    int cards = hypar_cards(NULL, 0);
+    return hp_cuda_backend(&t->backend, cards > 0 ? t->rank % cards : 0, kernels, err);
+}
+
 static enum hypar_status make_executors(struct trainer *t, struct hypar_error *err)
 {
     const struct hypar_train_options *o = t->options;
@@ -130,10 +150,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     };
     if (settings.rate.kind == RATE_KIND_COUNT)
         return hp_fail(err, HYPAR_USAGE, "unknown learning-rate schedule '%s'", o->rate);
-    const struct kernels *kernels;
-    TRY(hp_kernels_open(&kernels, o->kernels, err));
-    t->backend = hp_host_backend(kernels);
-    hp_kernels_threads(o->threads ? o->threads : 1);
+    TRY(open_backend(t, err));
     t->x = NEW(&t->arena, struct executor *, t->n_here);
     for (int i = 0; i < t->n_here; i++) {
         struct transport transport =
@@ -183,6 +200,7 @@ static void release(struct trainer *t)
     hp_measuring_free(t->measuring);
     for (int i = 0; t->x && i < t->n_here; i++)
         hp_executor_free(t->x[i]);
+    hp_cuda_backend_free(&t->backend);
     hp_local_free(t->network);
     hypar_program_free(t->program);
     hp_data_close(t->data);

@@ -429,8 +429,8 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
-/* How wide the interval of a simulated step is, as a factor. Where no such step was measured,
- * it tells nothing of one plan beside another. */
+/* The width of the interval of a simulated step, as a factor; 1 if no such step was measured:
+ * then the interval does not tell two plans apart. */
 static double width(const struct tried *t, int i)
 {
     struct hypar_interval interval = t->found[i]->simulated.step.interval;

@@ -164,7 +164,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
     for (; hp_planner_at(n); n++)
         names[n] = hp_planner_at(n)->info.name;
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', %s", name,
-                   hp_expected(known, sizeof known, name, names, n));
+                   hp_expected(known, sizeof known, name, names, n, "hypar planners"));
 }
 
 /* Clip gradients. Clipping does not depend on the plan, so planners ignore it. */
@@ -310,7 +310,7 @@ static struct hypar_sim_options simulation_for(const struct target *target,
     return hp_settled(&out);
 }
 
-/* A plan is told beside all the memory that there is: only planners keep a margin. */
+/* A report compares a plan with all memory of its devices: only planners keep a margin. */
 static void tell_all_memory(struct hypar_found *found, const struct hypar_search_options *asked)
 {
     struct hypar_plan *plan = found->plan;

@@ -197,6 +197,31 @@ static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel
     run->n_places = 0;
 }
 
+/* What the framework converts for a pass, on every device. */
+static operand_set casts_of(const struct timing *s, const struct op_pass *what)
+{
+    const struct op *op = &s->lowering->graph->ops[what->op];
+    struct kernel_place anywhere = hp_costs_place(s->costs, 0);
+    return what->resend ? 0 : hp_casts(op->nest, what->pass, hp_present(op), &anywhere);
+}
+
+static void add_casts(struct timing *s, const struct op_pass *what, const struct op_parts *l,
+                      struct kernel_run *run)
+{
+    operand_set casts = casts_of(s, what);
+    const struct kernel_pass *const *of =
+        casts ? hp_kernel_passes(s->costs, what->pass, l) : NULL;
+    for (int part = 0; casts && part < l->n_parts; part++) {
+        if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
+            continue;
+        struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
+        for (operand_set left = casts; left; left &= left - 1) {
+            struct kernel cast = hp_cast_kernel(of[part], __builtin_ctzll(left));
+            add_kernel(run, l->rank[part], &cast, &at);
+        }
+    }
+}
+
 /* A compiled kernel reads the existing error and adds to it. In eager mode another kernel reads
  * both and writes the sum. */
 static void add_to_errors(struct timing *s, const struct op_pass *what,
@@ -212,8 +237,8 @@ static void add_to_errors(struct timing *s, const struct op_pass *what,
             continue;
         struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
         struct kernel sum = { 0 };
-        hp_kernel_add(&sum, &(struct kernel_pass){ .bytes = of[part]->bytes }, KERNEL_STREAM,
-                      added, 0);
+        for (operand_set left = added; left; left &= left - 1)
+            sum.bytes += hp_handed_bytes(of[part], __builtin_ctzll(left));
         if (!apart)
             run->kernel[l->rank[part]].bytes += sum.bytes;
         sum.bytes *= 3;
@@ -258,6 +283,7 @@ static struct kernel_run run_kernels(struct timing *s, int b, int group)
     for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
         bool any = walk.before != NULL;
         enum kernel_step step = next_pass(s, &walk, i);
+        add_casts(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
         if (step == STEP_FREE)
             continue;
         if (step == STEP_BEGINS && any)
@@ -304,6 +330,7 @@ static int kernels_of_group(const struct timing *s, int b, int group)
         enum kernel_step step = next_pass(s, &walk, i);
         n += step == STEP_BEGINS;
         n += step != STEP_FREE && adds_apart(s, i);
+        n += __builtin_popcountll(casts_of(s, &s->lowering->training.op_pass[i]));
     }
     return n;
 }

@@ -127,6 +127,7 @@ static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a,
         struct kernel_place at = hp_costs_place(a, l->device[part]);
         struct kernel_pass *made = NEW(&a->arena, struct kernel_pass, 1);
         made->bytes = NEW(&a->arena, double, l->nest->n_operands);
+        made->cast_bytes = NEW(&a->arena, double, l->nest->n_operands);
         hp_kernel_pass(l->nest, pass, l->range + part * l->nest->n_axes, &at, made);
         of[part] = made;
     }

@@ -215,7 +215,7 @@ $ cd $TMP && rm -rf * && mkdir folder && long=$(printf %0300d 0) && for c in 'pl
 > cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; lower none -o
 > folder
 $ cd $TMP && echo old > old && hypar import none -o old; cat old; ls
-> hypar: unknown model 'none', expected a built-in one or a path (with a '/', or ending in .json)
+> hypar: unknown model 'none', expected one that 'hypar models' lists, or a path (with a '/', or ending in .json)
 > old
 > folder
 > old

@@ -436,11 +436,11 @@ $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,d
 > "peak_memory_bytes": 1720080562
 > "peak_memory_bytes": 1720080562
 > "peak_memory_bytes": 1720080562
+> "peak_memory_bytes": 1720108782
+> "peak_memory_bytes": 1720108782
+> "peak_memory_bytes": 1720108782
 > "peak_memory_bytes": 1720059728
 > "peak_memory_bytes": 1720059728
 > "peak_memory_bytes": 1720059728
-> "peak_memory_bytes": 1720059728
-> "peak_memory_bytes": 1720059728
-> "peak_memory_bytes": 1720059728
-> simulated: --as eager -> by default  321 us*   -86 %  1.72 GB
+> simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
 > "peak_memory_bytes": 1720059728

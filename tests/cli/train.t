@@ -252,7 +252,7 @@ $ hypar train
 > hypar: train: missing operand MODEL; see 'hypar train --help'
 ? 2
 $ hypar train nonsense
-> hypar: unknown model 'nonsense', expected a built-in one or a path (with a '/', or ending in .json)
+> hypar: unknown model 'nonsense', expected one that 'hypar models' lists, or a path (with a '/', or ending in .json)
 ? 3
 
 Data of another shape, or none.

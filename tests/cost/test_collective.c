@@ -436,7 +436,7 @@ static void check_model(const struct hypar_machine *machine, const struct comm_g
 
 static bool only_asked_for(const struct comm_algorithm *row)
 {
-    return row->needs == ASKED_FOR || row->needs == ASKED_FOR_IN_BLOCKS;
+    return row->asked_for;
 }
 
 /* Ways of the group by this algorithm that a model has. */

@@ -248,6 +248,35 @@ static void vectors_have_a_rate(void **state)
     }
 }
 
+/* y = x w + b, whose x, w and b are in fp32: three kernels read 4 bytes of an element and write
+ * 2, and the product is as before. Its backward half converts three gradients. */
+static void autocast_converts_what_products_read(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    struct hypar_device device = measured_device();
+    const struct nest *nest = last_nest(graph);
+    struct range range[MAX_AXES];
+    hp_whole_ranges(nest, range);
+    struct kernel_place plain = { .device = &device,
+                                  .precision = HYPAR_BF16,
+                                  .kernels = HYPAR_KERNELS_EAGER },
+                        autocast = plain;
+    autocast.autocast = true;
+    double converted_s = 0;
+    for (int o = 0; o < nest->n_inputs; o++) {
+        struct box box = hp_region(nest, o, range);
+        converted_s += 1e-6 + 6 * (double)hp_box_elements(&box) / (1e9 * 0.5);
+    }
+    for (int backward = 0; backward < 2; backward++) {
+        uint32_t passes = backward ? all_passes(nest) & ~1u : 1;
+        assert_close(hp_op_seconds(nest, passes, range, all_operands, &autocast) -
+                         hp_op_seconds(nest, passes, range, all_operands, &plain),
+                     converted_s);
+    }
+    hypar_graph_free(graph);
+}
+
 /* One by one a framework writes a loss's terms and reads them again, in a second kernel. */
 static void losses_are_two_kernels(void **state)
 {
@@ -488,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_kernel_touches_a_tensor_once),
         cmocka_unit_test(columns_go_by_elements),
         cmocka_unit_test(vectors_have_a_rate),
+        cmocka_unit_test(autocast_converts_what_products_read),
         cmocka_unit_test(losses_are_two_kernels),
         cmocka_unit_test(classes_follow_from_what_is_reduced),
         cmocka_unit_test(rotations_stream_as_one_kernel),

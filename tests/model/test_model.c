@@ -20,10 +20,11 @@ static const struct {
     { "vgg6", 0, HYPAR_INVALID, "unknown model 'vgg6', did you mean vgg or vgg16?" },
     { "VGG16", 0, HYPAR_INVALID, "unknown model 'VGG16', did you mean vgg16, vgg11 or vgg13?" },
     { "frobnicate", 0, HYPAR_INVALID,
-      "unknown model 'frobnicate', expected a built-in one or a path (with a '/', or ending in "
-      ".json)" },
+      "unknown model 'frobnicate', expected one that 'hypar models' lists, or a path (with "
+      "a '/', or ending in .json)" },
     { "", 0, HYPAR_INVALID,
-      "unknown model '', expected a built-in one or a path (with a '/', or ending in .json)" },
+      "unknown model '', expected one that 'hypar models' lists, or a path (with a '/', or "
+      "ending in .json)" },
     { "sfc:depth=3", 0, HYPAR_INVALID, "sfc:depth=3: this model has no options" },
     { "resnet18:imag=32", 0, HYPAR_INVALID,
       "resnet18:imag=32: unknown option 'imag', did you mean image?" },

@@ -87,9 +87,26 @@ static void test_bars(void **state)
     assert_file("hypar-bars.svg", "<svg ", " fill=\"#d55e00\"><title>hypar, ours on");
 }
 
+/* A picture beside those of points. */
+static void test_picture(void **state)
+{
+    char *argv[] = { "bench", "--svg", folder, NULL };
+    int argc = 3;
+    struct figures f;
+    (void)state;
+    figures_begin(&f, "HyPar", &argc, argv);
+    FILE *to = figure_picture(&f, "Figure 10");
+    fputs("<svg a map", to);
+    figure_close(to);
+    assert_file("hypar-figure-10.svg", "<svg ", "a map");
+    f.svg = NULL;
+    assert_null(figure_picture(&f, "Figure 10"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_figures),
-                                        cmocka_unit_test(test_bars) };
+                                        cmocka_unit_test(test_bars),
+                                        cmocka_unit_test(test_picture) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

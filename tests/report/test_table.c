@@ -57,6 +57,26 @@ static char *written(struct table_writer *table, struct json_writer *w, const st
     return text;
 }
 
+/* Three rows as one: texts of the first, numbers from the least to the most. */
+static void test_range(void **state)
+{
+    static const struct row row[] = { { 3, "a .. c", .002, 2e9, 7, .fits = false },
+                                      { 4, NULL, .0015, 2e6, 7, .fits = false },
+                                      { 5, NULL, .004, 2e6, 7, .fits = false } };
+    struct table_writer table = { .column = columns, .shows = 1 };
+    char *text;
+    size_t length;
+    (void)state;
+    table.to = open_memstream(&text, &length);
+    hp_table_begin(&table, NULL);
+    assert_true(hp_table_range(&table, row, 3, sizeof *row));
+    hp_table_end(&table);
+    fclose(table.to);
+    assert_string_equal(strchr(text, '\n') + 1,
+                        "3 to 5  1.5 to 4 ms  a .. c  up to 2 GB      7\n");
+    free(text);
+}
+
 static void test_forms(void **state)
 {
     (void)state;
@@ -153,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms),
                                         cmocka_unit_test(test_alike),
+                                        cmocka_unit_test(test_range),
                                         cmocka_unit_test(test_members) };
     return cmocka_run_group_tests_name("report/table", tests, NULL, NULL);
 }

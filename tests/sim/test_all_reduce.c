@@ -37,7 +37,7 @@ static void list_words(struct words *w)
         snprintf(w->word[w->n], WORD_BYTES, "%s", row->name);
         for (char *c = w->word[w->n]; *c; c++)
             *c = *c == ' ' ? '-' : *c;
-        w->asked_for[w->n] = row->needs == ASKED_FOR || row->needs == ASKED_FOR_IN_BLOCKS;
+        w->asked_for[w->n] = row->asked_for;
         w->name[w->n++] = row->name;
     }
 }

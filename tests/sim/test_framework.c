@@ -466,9 +466,28 @@ static double loss_seconds(const char *as)
 static void a_loss_in_fp32_moves_twice_the_bytes(void **state)
 {
     (void)state;
-    double short_s = loss_seconds("eager");
+    double short_s = loss_seconds("eager,autocast=no");
     assert_true(short_s > 0);
-    expect_near("loss", loss_seconds("eager,loss=fp32"), 2 * short_s, 0.01);
+    expect_near("loss", loss_seconds("eager,autocast=no,loss=fp32"), 2 * short_s, 0.01);
+    /* the errors of the logits are converted: fp32 is read, 16 bits are written */
+    expect_near("autocast", loss_seconds("eager") / short_s, 2 + (4 + 2) / (2. * (2 + 2)),
+                0.05);
+}
+
+/* Kernels that convert: 34 of each layer (six products have a weight and a bias, four read
+ * fp32, and two sums have an error in 16 bits); two of the last product's x, of its weight, and
+ * of the logits. Fused kernels convert on their way. Gradients are in fp32. */
+static void autocast_converts(void **state)
+{
+    (void)state;
+    struct hypar_sim_summary with = run(replicas, "eager"),
+                             without = run(replicas, "eager,autocast=no");
+    assert_int_equal(with.kernels - without.kernels, 3 * 34 + 3 * 2); /* of a device */
+    assert_true(with.launch_s > without.launch_s);
+    assert_true(with.step_s > without.step_s);
+    assert_true(run(replicas, "compiled,autocast=yes").kernels ==
+                run(replicas, "compiled").kernels);
+    expect_near("messages", with.comm_bytes, 2 * without.comm_bytes, 1e-3); /* gradients */
 }
 
 int main(void)
@@ -491,6 +510,7 @@ int main(void)
         cmocka_unit_test(norms_of_one_kernel_keep_what_they_read),
         cmocka_unit_test(selective_is_as_the_framework_says),
         cmocka_unit_test(a_loss_in_fp32_moves_twice_the_bytes),
+        cmocka_unit_test(autocast_converts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,13 +108,11 @@ static int line_bytes(const char *text, int width)
     return bytes;
 }
 
-enum { MAX_COLUMNS = 32 };
-
 /* The geometry of a table on a line. */
 struct grid {
-    int n, gap, width[MAX_COLUMNS];
-    int least[MAX_COLUMNS]; /* least width of a column that may wrap: its longest word */
-    int star[MAX_COLUMNS];  /* 1: space for a star behind its cells */
+    int n, gap, width[MOST_COLUMNS];
+    int least[MOST_COLUMNS]; /* least width of a column that may wrap: its longest word */
+    int star[MOST_COLUMNS];  /* 1: space for a star behind its cells */
     bool colour;
     int below; /* a column that does not fit: its cells are lines of their own; -1: none */
 };
@@ -233,7 +231,7 @@ void hp_print_cells(FILE *to, const char *align, const char *const *cell, const 
     struct grid grid = {
         .n = (int)strlen(align), .gap = GAP, .colour = hp_has_colour(to), .below = -1
     };
-    const char *rest[MAX_COLUMNS];
+    const char *rest[MOST_COLUMNS];
     measure(&grid, align, cell, star, n_cells, hypar_line_width(to));
     for (int row = 0; row < n_cells; row += grid.n) {
         bool bold = grid.colour && row == 0;

@@ -11,6 +11,8 @@
 
 #include "base/arena.h"
 
+enum { MOST_COLUMNS = 32 }; /* of a table of text */
+
 /* Print cells row by row, with two spaces between columns and none at the end of a line. The
  * first row is the heading, bold on a terminal. `align` has a letter for each column: 'l' left,
  * 'r' right, or 'w' left and wrapped between words if the line is too long; if this is not

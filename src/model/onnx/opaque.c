@@ -194,7 +194,8 @@ enum hypar_status hp_onnx_resize(struct importing *im)
     return resized(im, &y, exact);
 }
 
-/* Along a dimension that is known, every element with itself; else it is opaque. */
+/* CumSum: if its dimension is a constant, the other dimensions are mapped one to one; else the
+ * operator is opaque. */
 enum hypar_status hp_onnx_cumsum(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);

@@ -57,14 +57,35 @@ int hp_net_input(struct net *net, const char *name, int n_dims, const int *dims,
     return net->status ? 0 : hp_build_input(net->builder, name, &shape, index, 0);
 }
 
-int hp_net_param(struct net *net, const char *name, int n_dims, const int *dims)
+static struct hypar_shape shape_of(int n_dims, const int *dims)
 {
     struct hypar_shape shape = { .n_dims = n_dims };
-    char scoped[2 * NET_NAME_BYTES];
-    snprintf(scoped, sizeof scoped, "%s%s", net->name, name);
     for (int i = 0; i < n_dims; i++)
         shape.dim[i] = dims[i];
-    return net->status ? 0 : hp_build_param(net->builder, scoped, &shape);
+    return shape;
+}
+
+static const char *scoped(const struct net *net, const char *name,
+                          char text[2 * NET_NAME_BYTES])
+{
+    snprintf(text, 2 * NET_NAME_BYTES, "%s%s", net->name, name);
+    return text;
+}
+
+int hp_net_constant(struct net *net, const char *name, int n_dims, const int *dims)
+{
+    struct hypar_shape shape = shape_of(n_dims, dims);
+    char text[2 * NET_NAME_BYTES];
+    return net->status
+               ? 0
+               : hp_build_input(net->builder, scoped(net, name, text), &shape, true, -1);
+}
+
+int hp_net_param(struct net *net, const char *name, int n_dims, const int *dims)
+{
+    struct hypar_shape shape = shape_of(n_dims, dims);
+    char text[2 * NET_NAME_BYTES];
+    return net->status ? 0 : hp_build_param(net->builder, scoped(net, name, text), &shape);
 }
 
 void hp_net_outputs(struct net *net, const struct op_request *request, int *outputs, int n)
@@ -249,8 +270,11 @@ static int write_out(struct net *net, const char *name, int q, int k, int v, str
     v = repeat_heads(net, name, "v", v, h.heads / h.kv_heads);
     int y = hp_net_op(net, OP_MATMUL, part_of(net, name, "scores"), INPUTS(q, k),
                       ATTRS({ ATTR_TRANSPOSED, 1, V(1) }));
-    y = hp_net_op(net, OP_AFFINE, part_of(net, name, "scale"), 1, &y,
-                  ATTRS({ ATTR_ALPHA, 1, V(1 / sqrt(width)) }));
+    if (h.scale != 1)
+        y = hp_net_op(net, OP_AFFINE, part_of(net, name, "scale"), 1, &y,
+                      ATTRS({ ATTR_ALPHA, 1, V(h.scale ? h.scale : 1 / sqrt(width)) }));
+    if (h.bias)
+        y = add(net, part_of(net, name, "biased"), y, h.bias);
     y = hp_net_op(net, OP_SOFTMAX, part_of(net, name, "softmax"), 1, &y,
                   ATTRS({ ATTR_CAUSAL, 1, V(h.causal) }));
     if (h.weights_dropout > 0)
@@ -266,9 +290,12 @@ int hp_net_attention(struct net *net, const char *name, int q, int k, int v, str
         return write_out(net, name, q, k, v, h);
     if (h.weights_dropout > 0)
         hp_net_fail(net, "dropout of attention weights, expected attention=unfused beside it");
-    return hp_net_op(net, OP_ATTENTION, name, INPUTS(q, k, v),
-                     ATTRS({ ATTR_HEADS, 1, V(h.heads) }, { ATTR_KV_HEADS, 1, V(h.kv_heads) },
-                           { ATTR_CAUSAL, 1, V(h.causal) }));
+    const struct attrs *attrs =
+        ATTRS({ ATTR_HEADS, 1, V(h.heads) }, { ATTR_KV_HEADS, 1, V(h.kv_heads) },
+              { ATTR_CAUSAL, 1, V(h.causal) }, { ATTR_SCALE, 1, V(h.scale) });
+    int n = h.scale ? attrs->n : attrs->n - 1; /* the usual scale is left out */
+    return hp_net_op(net, OP_ATTENTION, name, h.bias ? 4 : 3, (const int[]){ q, k, v, h.bias },
+                     &(struct attrs){ n, attrs->attr });
 }
 
 void hp_net_check_heads(struct net *net, int hidden, int heads, int kv_heads)
@@ -279,6 +306,14 @@ void hp_net_check_heads(struct net *net, int hidden, int heads, int kv_heads)
     if (heads % kv_heads)
         hp_net_fail(net, "heads is %d, expected a multiple of kv_heads, which is %d", heads,
                     kv_heads);
+}
+
+void hp_net_head(struct net *net, const struct shared *table, int x, int vocab, bool tied)
+{
+    hp_net_classify(net, tied
+                             ? hp_net_op(net, OP_LINEAR, "lm_head", INPUTS(x, table->tensor[1]),
+                                         ATTRS({ ATTR_TRANSPOSED, 1, V(1) }))
+                             : linear(net, "lm_head", x, vocab));
 }
 
 /* The network's end -------------------------------------------------------------------- */

@@ -39,6 +39,9 @@ const char *hp_net_label(struct net *net, const char *fmt, ...) HYPAR_PRINTF(2, 
 /* A model input [batch, dims...] of images (or other numbers), or of integers. */
 int hp_net_input(struct net *net, const char *name, int n_dims, const int *dims, bool index);
 
+/* Integers that are the same for all samples, [dims...]. */
+int hp_net_constant(struct net *net, const char *name, int n_dims, const int *dims);
+
 /* A parameter of its own, for what no row makes: positions, class tokens. */
 int hp_net_param(struct net *net, const char *name, int n_dims, const int *dims);
 
@@ -97,8 +100,14 @@ struct heads {
     bool causal;
     bool unfused;           /* written out: scores lie in memory */
     double weights_dropout; /* of the softmax's; unfused only */
+    double scale;           /* of the scores; 0: 1 / sqrt(width of a head) */
+    int bias; /* added to them, [1, heads, queries, keys]; 0: none (tensor 0 is an input) */
 };
 int hp_net_attention(struct net *net, const char *name, int q, int k, int v, struct heads h);
+
+/* The output layer of a language model and its loss: the transposed table of an embedding, or
+ * (untied) a matrix of its own. */
+void hp_net_head(struct net *net, const struct shared *table, int x, int vocab, bool tied);
 
 /* Refuse sizes that heads do not divide. */
 void hp_net_check_heads(struct net *net, int hidden, int heads, int kv_heads);
@@ -190,6 +199,11 @@ static inline int concat(struct net *net, const char *name, int x, int y, int ax
 static inline int dropout(struct net *net, const char *name, int x, double rate)
 {
     return hp_net_op(net, OP_DROPOUT, name, 1, &x, ATTRS({ ATTR_RATE, 1, V(rate) }));
+}
+
+static inline int drop(struct net *net, const char *name, int x, int percent)
+{
+    return percent ? dropout(net, name, x, percent / 100.) : x;
 }
 
 static inline int batch_norm(struct net *net, const char *name, int x, double eps)

@@ -2,7 +2,7 @@
  * step by itself, and GNMT over whole sequences. */
 #include "model/zoo/zoo.h"
 
-enum { MAX_STEPS = 512, MAX_LAYERS = 32, MAX_HIDDEN = 1 << 20, MAX_VOCAB = 1 << 24 };
+enum { MAX_STEPS = 512, MAX_LSTMS = 32, MAX_HIDDEN = 1 << 20 };
 
 /* One layer of LSTM along the steps: its weights, and where it has come to. */
 struct lstm {
@@ -13,7 +13,7 @@ struct lstm {
 struct stack {
     int n, hidden;
     const char *name; /* layer l, step t: "<name>l.t" */
-    struct lstm layer[MAX_LAYERS];
+    struct lstm layer[MAX_LSTMS];
 };
 
 static void begin_stack(struct stack *stack, const char *name, int n, int hidden)
@@ -65,7 +65,7 @@ enum { STEPS, LAYERS, HIDDEN, VOCAB, CLASSES };
 
 /* Text classification: the last state decides. */
 static const struct option rnntc_options[] = {
-    [STEPS] = { "steps", 40, 1, MAX_STEPS },      [LAYERS] = { "layers", 4, 1, MAX_LAYERS },
+    [STEPS] = { "steps", 40, 1, MAX_STEPS },      [LAYERS] = { "layers", 4, 1, MAX_LSTMS },
     [HIDDEN] = { "hidden", 1024, 1, MAX_HIDDEN }, [VOCAB] = { "vocab", 10000, 1, MAX_VOCAB },
     [CLASSES] = { "classes", 2, 1, 1 << 20 },
 };
@@ -86,7 +86,7 @@ static void rnntc(struct net *net, const int *option)
 /* Language model: each step predicts the next token. */
 static const struct option rnnlm_options[] = {
     [STEPS] = { "steps", 40, 1, MAX_STEPS },
-    [LAYERS] = { "layers", 2, 1, MAX_LAYERS },
+    [LAYERS] = { "layers", 2, 1, MAX_LSTMS },
     [HIDDEN] = { "hidden", 2048, 1, MAX_HIDDEN },
     [VOCAB] = { "vocab", 10000, 1, MAX_VOCAB },
 };
@@ -110,7 +110,7 @@ static void rnnlm(struct net *net, const int *option)
 /* Translation: encoder, decoder, and attention as in Luong et al., EMNLP 2015. */
 static const struct option nmt_options[] = {
     [STEPS] = { "steps", 40, 1, MAX_STEPS },
-    [LAYERS] = { "layers", 2, 1, MAX_LAYERS },
+    [LAYERS] = { "layers", 2, 1, MAX_LSTMS },
     [HIDDEN] = { "hidden", 1024, 1, MAX_HIDDEN },
     [VOCAB] = { "vocab", 32000, 1, MAX_VOCAB },
 };
@@ -160,7 +160,7 @@ static void nmt(struct net *net, const int *option)
 enum { GNMT_LAYERS, GNMT_HIDDEN, GNMT_SEQ, GNMT_VOCAB };
 
 static const struct option gnmt_options[] = {
-    [GNMT_LAYERS] = { "layers", 8, 4, 2 * MAX_LAYERS },
+    [GNMT_LAYERS] = { "layers", 8, 4, 2 * MAX_LSTMS },
     [GNMT_HIDDEN] = { "hidden", 1024, 1, MAX_HIDDEN },
     [GNMT_SEQ] = { "seq", 50, 1, 1 << 16 },
     [GNMT_VOCAB] = { "vocab", 32320, 1, MAX_VOCAB },

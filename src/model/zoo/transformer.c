@@ -3,13 +3,6 @@
 
 const char *const hp_attention_words[] = { "fused", "unfused" };
 
-enum { MAX_LAYERS = 4096, MAX_WIDTH = 1 << 20, MAX_LENGTH = 1 << 20, MAX_VOCAB = 1 << 24 };
-
-static int drop(struct net *net, const char *name, int x, int percent)
-{
-    return percent ? dropout(net, name, x, percent / 100.) : x;
-}
-
 /* Add a learned vector to each position of x[n,t,hidden]; `count` positions are learned, 0: as
  * many as there are. */
 static int add_positions(struct net *net, const char *name, int x, int count)
@@ -64,8 +57,10 @@ static int bert_layer(struct net *net, int x, const int *option)
     int q = linear_bias(net, "attention.q", x, hidden);
     int k = linear_bias(net, "attention.k", x, hidden);
     int v = linear_bias(net, "attention.v", x, hidden);
-    struct heads how = { heads, heads, false, option[BERT_ATTENTION],
-                         option[BERT_WEIGHTS_DROPOUT] / 100. };
+    struct heads how = { .heads = heads,
+                         .kv_heads = heads,
+                         .unfused = option[BERT_ATTENTION],
+                         .weights_dropout = option[BERT_WEIGHTS_DROPOUT] / 100. };
     int y = hp_net_attention(net, "attention", q, k, v, how);
     y = linear_bias(net, "attention.out", y, hidden);
     y = add(net, "attention.add", x, drop(net, "attention.dropout", y, option[BERT_DROPOUT]));
@@ -162,8 +157,11 @@ static int gpt_layer(struct net *net, int x, const int *option)
     int q = linear_part(net, "attn.q", y, "attn.c_attn", 0, hidden, biases);
     int k = linear_part(net, "attn.k", y, "attn.c_attn", hidden, hidden + kv, biases);
     int v = linear_part(net, "attn.v", y, "attn.c_attn", hidden + kv, hidden + 2 * kv, biases);
-    struct heads how = { heads, kv_heads, true, option[GPT_ATTENTION],
-                         option[GPT_WEIGHTS_DROPOUT] / 100. };
+    struct heads how = { .heads = heads,
+                         .kv_heads = kv_heads,
+                         .causal = true,
+                         .unfused = option[GPT_ATTENTION],
+                         .weights_dropout = option[GPT_WEIGHTS_DROPOUT] / 100. };
     y = hp_net_attention(net, "attn", q, k, v, how);
     y = hp_net_linear(net, "attn.c_proj", y, hidden, biases);
     x = add(net, "attn.add", x, drop(net, "attn.dropout", y, option[GPT_DROPOUT]));
@@ -181,15 +179,6 @@ static int gpt_layer(struct net *net, int x, const int *option)
     return add(net, "mlp.add", x, drop(net, "mlp.dropout", y, option[GPT_DROPOUT]));
 }
 
-/* The output layer: the embedding, transposed, or (untied) a matrix of its own. */
-static void head(struct net *net, const struct shared *table, int x, int vocab, bool tied)
-{
-    hp_net_classify(net, tied
-                             ? hp_net_op(net, OP_LINEAR, "lm_head", INPUTS(x, table->tensor[1]),
-                                         ATTRS({ ATTR_TRANSPOSED, 1, V(1) }))
-                             : linear(net, "lm_head", x, vocab));
-}
-
 static void gpt(struct net *net, const int *option)
 {
     int ids = tokens(net, "tokens", option[GPT_SEQ]);
@@ -204,7 +193,7 @@ static void gpt(struct net *net, const int *option)
         hp_net_leave(net, outer);
     }
     x = layer_norm(net, "ln_f", x, 1e-5);
-    head(net, &wte, x, option[GPT_VOCAB], option[GPT_TIED]);
+    hp_net_head(net, &wte, x, option[GPT_VOCAB], option[GPT_TIED]);
 }
 
 /* LLaMA 2 and 3: Touvron et al. 2023, Grattafiori et al. 2024 ------------------------------ */
@@ -257,7 +246,9 @@ static int llama_layer(struct net *net, int x, const int *option)
     int k = linear(net, "k_proj", y, hidden / heads * kv_heads);
     k = rope(net, "rope_k", k, kv_heads, theta);
     int v = linear(net, "v_proj", y, hidden / heads * kv_heads);
-    struct heads how = { heads, kv_heads, true, option[LL_ATTENTION], 0 };
+    struct heads how = {
+        .heads = heads, .kv_heads = kv_heads, .causal = true, .unfused = option[LL_ATTENTION]
+    };
     y = hp_net_attention(net, "attn", q, k, v, how);
     x = add(net, "attn.add", x, linear(net, "o_proj", y, hidden));
 
@@ -281,7 +272,7 @@ static void llama(struct net *net, const int *option)
         hp_net_leave(net, outer);
     }
     x = rms_norm(net, "norm", x);
-    head(net, &table, x, option[LL_VOCAB], option[LL_TIED]);
+    hp_net_head(net, &table, x, option[LL_VOCAB], option[LL_TIED]);
 }
 
 const struct family hp_family_bert = FAMILY(bert, bert_options);

@@ -16,7 +16,9 @@ static int layer(struct net *net, int x, const int *option)
     int q = linear_bias(net, "attn.q", y, hidden);
     int k = linear_bias(net, "attn.k", y, hidden);
     int v = linear_bias(net, "attn.v", y, hidden);
-    struct heads how = { option[HEADS], option[HEADS], false, option[ATTENTION], 0 };
+    struct heads how = { .heads = option[HEADS],
+                         .kv_heads = option[HEADS],
+                         .unfused = option[ATTENTION] };
     y = hp_net_attention(net, "attn", q, k, v, how);
     x = add(net, "attn.add", x, linear_bias(net, "attn.out", y, hidden));
 

@@ -12,6 +12,7 @@ static const char vgg[] = "Simonyan, Zisserman, ICLR 2015";
 static const char resnet[] = "He et al., CVPR 2016";
 static const char flexflow[] = "Jia et al., MLSys 2019";
 static const char llama3[] = "Grattafiori et al. 2024";
+static const char t5[] = "Raffel et al., JMLR 2020";
 static const char gnmt[] = "Wu et al. 2016; layers as in PipeDream, SOSP 2019";
 
 static const struct model models[] = {
@@ -61,6 +62,13 @@ static const struct model models[] = {
     { "llama2-70b", &hp_family_llama, "layers=80,hidden=8192,heads=64,kv_heads=8,ffn=28672", 32, "LLaMA 2, 70 billion", "Touvron et al. 2023" },
     { "llama3-8b", &hp_family_llama, "kv_heads=8,ffn=14336,seq=8192,vocab=128256,rope_theta=500000", 32, "LLaMA 3, 8 billion", llama3 },
     { "llama3-70b", &hp_family_llama, "layers=80,hidden=8192,heads=64,kv_heads=8,ffn=28672,seq=8192,vocab=128256,rope_theta=500000", 32, "LLaMA 3, 70 billion", llama3 },
+
+    { "t5", &hp_family_t5, "", 32, "T5 of any size", t5 },
+    { "t5-small", &hp_family_t5, "", 32, "T5 small", t5 },
+    { "t5-base", &hp_family_t5, "layers=12,hidden=768,heads=12,ffn=3072", 32, "T5 base", t5 },
+    { "t5-large", &hp_family_t5, "layers=24,hidden=1024,heads=16,ffn=4096", 32, "T5 large", t5 },
+    { "t5-3b", &hp_family_t5, "layers=24,hidden=1024,heads=32,head_width=128,ffn=16384", 32, "T5, 3 billion", t5 },
+    { "t5-11b", &hp_family_t5, "layers=24,hidden=1024,heads=128,head_width=128,ffn=65536", 32, "T5, 11 billion", t5 },
 
     { "rnntc", &hp_family_rnntc, "", 32, "FlexFlow: text classification, unrolled", flexflow },
     { "rnnlm", &hp_family_rnnlm, "", 32, "FlexFlow: language model, unrolled", flexflow },
@@ -203,7 +211,8 @@ enum hypar_status hp_zoo_build(struct hypar_graph **out, const char *word, int64
     const struct model *model = find_model(word);
     *out = NULL;
     if (!model)
-        return unknown_model(word, "a built-in one or a path (with a '/', or ending in .json)",
-                             err);
+        return unknown_model(
+            word, "one that 'hypar models' lists, or a path (with a '/', or ending in .json)",
+            err);
     return hp_in(err, build(out, model, word, batch, usual, err), "%.100s", word);
 }

@@ -14,6 +14,9 @@ enum {
     MAX_SIZES = 256,  /* of a family whose options are a list of sizes */
 };
 
+/* Bounds of options of transformers. */
+enum { MAX_LAYERS = 4096, MAX_WIDTH = 1 << 20, MAX_LENGTH = 1 << 20, MAX_VOCAB = 1 << 24 };
+
 struct option {
     const char *name;
     int value, least, most;   /* the default, the bounds */
@@ -50,6 +53,7 @@ extern const struct family hp_family_sfc, hp_family_sconv, hp_family_lenet_c, hp
 extern const struct family hp_family_resnet, hp_family_densenet, hp_family_mobilenet_v2;
 extern const struct family hp_family_googlenet, hp_family_inception_v3;
 extern const struct family hp_family_vit, hp_family_bert, hp_family_gpt, hp_family_llama;
+extern const struct family hp_family_t5;
 extern const struct family hp_family_rnntc, hp_family_rnnlm, hp_family_nmt, hp_family_gnmt;
 
 /* Whether attention is one operator, or written out: an option of all transformers. */

@@ -149,7 +149,7 @@ static void find_tokens(struct builder *b)
                                                   * plus 1 */
     b->token = NEW(b->arena, int, g->n_ops);
     for (int op = 0; op < g->n_ops; op++) {
-        int *list = &first[g->ops[op].nest->id], other = *list;
+        int *list = &first[g->ops[op].nest->like], other = *list;
         while (other && !planned_alike(b->s, other - 1, op))
             other = next[other - 1];
         b->token[op] = other ? other - 1 : op;
@@ -373,7 +373,7 @@ static void find_layers(struct builder *b, const int64_t *border)
     const struct hypar_graph *g = s->plan->graph;
     int n_runs, *nest = NEW(b->arena, int, g->n_ops);
     for (int op = 0; op < g->n_ops; op++)
-        nest[op] = g->ops[op].nest->id;
+        nest[op] = g->ops[op].nest->like;
     const struct run *run = hp_find_runs(b->arena, nest, g->n_ops, border, &n_runs);
     for (int i = 0; i < n_runs; i++) {
         if (run[i].count < 2 || !hp_layers_named(g, run[i].first, run[i].period, run[i].count))

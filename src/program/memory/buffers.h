@@ -13,8 +13,8 @@
  *    it ends with the last pass that touches it. Passes that a kernel may do in one call are
  *    one.
  *  - A forward value that the backward half reads is KEPT; every other value is temporary. If
- *    the backward half reads at most half of a buffer, what it reads is copied out of the
- * buffer when the forward half no longer needs the buffer.
+ *    the backward half reads at most half of a buffer, this part is copied out of the buffer
+ *    when the forward half no longer needs the buffer.
  *  - A part of a dropout may keep its mask, in a buffer of its own that no other part reads.
  *  - What is sent within a stage is held until the task after the comm is done.
  *  - What a forward half sends to another stage is held until the sending stage begins the

@@ -27,8 +27,8 @@ static bool copy_ends_first(const struct memory_maker *m, int tensor)
                                 m->finder.held.shard[tensor] < HYPAR_SHARD_GRADIENTS));
 }
 
-/* Are trained weights as wide as their masters? Then a copy is beside the weight itself; of a
- * narrower one, the master is in the optimizer's state. */
+/* Are trained weights as wide as their masters? Then the weight is its own master, and a copy
+ * takes memory in addition. The master of a narrower weight is in the optimizer's state. */
 static bool are_masters(const struct hypar_plan *plan)
 {
     return hp_precision_bytes(plan->precision) ==

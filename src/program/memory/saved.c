@@ -67,9 +67,9 @@ static const struct eager_row eager_rows[OP_KIND_COUNT] = {
     [OP_BATCH_NORM] = { .wide_errors = 2 },
 };
 
-/* Tensors of fp32 at the loss, as large as the logits. By default operator by operator there
- * are the logarithms of probabilities, and errors of these and of the logits; a kernel for all
- * of the loss needs none. */
+/* Tensors of fp32 at the loss, as large as the logits. By default a framework that runs
+ * operator by operator has three: the logarithms of probabilities, their errors, and the errors
+ * of the logits. A single kernel for all of the loss needs none. */
 static int wide_logits(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };

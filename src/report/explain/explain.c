@@ -227,8 +227,8 @@ static const struct column what_if_columns[] = {
       .star = offsetof(struct what_if_line, best) },
     { "change", NULL, AS_TEXT, WHAT(change_text), TO_THE_RIGHT },
     { NULL, NULL, AS_RECORD, WHAT(simulated), .of = simulated_columns },
-    { NULL, "peak_memory_bytes", AS_BYTES, WHAT(of.peak_memory_bytes), IF_POSITIVE | LEFT_OUT },
-    { "memory", NULL, AS_BYTES, WHAT(of.peak_memory_bytes) },
+    { "memory", "peak_memory_bytes", AS_BYTES, WHAT(of.peak_memory_bytes),
+      IF_POSITIVE | LEFT_OUT },
     { NULL, "why_not", AS_TEXT, WHAT(of.why_not), LEFT_OUT },
     { 0 },
 };
@@ -238,6 +238,11 @@ void hp_put_what_if(struct json_writer *w, const struct hypar_what_if *what, dou
     struct what_if_line row = { .of = *what, .change = share(what->step_s, now_s) - 1 };
     row.simulated = what->step_s > 0 ? &row : NULL;
     hp_put_record(w, NULL, what_if_columns, &row);
+}
+
+void hp_put_what_if_columns(struct json_writer *w, const char *key)
+{
+    hp_put_columns(w, key, what_if_columns, WHAT_HELPS);
 }
 
 void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table *t)

@@ -54,9 +54,12 @@ void hp_put_terms(struct json_writer *w, const struct hypar_partition_view *view
  * ranked. */
 const char *hp_not_ranked(const struct hypar_compared *row);
 
-/* Write all rows as an array. */
-/* The columns that the page shows of each row's `predicted`. */
+/* Write the columns that the page shows: of each what-if, of each compared row's `predicted`.
+ */
+void hp_put_what_if_columns(struct json_writer *w, const char *key);
 void hp_put_comparison_columns(struct json_writer *w, const char *key);
+
+/* Write all rows as an array. */
 void hp_put_comparison(struct json_writer *w, const char *key,
                        const struct hypar_comparison *comparison);
 

@@ -77,6 +77,7 @@ static void put_data(struct json_writer *w, const struct hypar_page *page, struc
     hp_json_begin_object(w, NULL, false);
     put_headline(w, &arena, e);
     hp_put_explanation(w, &arena, e);
+    hp_put_what_if_columns(w, "what_if_columns");
     hp_put_page_plan(w, hypar_sim_plan(sim));
     hp_put_page_timeline(w, sim, page->measured);
     hp_put_page_memory(w, sim);

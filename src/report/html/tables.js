@@ -8,9 +8,8 @@ function showWhatIf() {
   const now = data.headline.step_s, there = data.what_if.filter(row => row.step_s && !row.why_not), rest = data.what_if.filter(row => !row.step_s || row.why_not);
   const rows = [{ what: "as it is", step_s: now, fits: data.headline.fits, peak_memory_bytes: data.headline.peak_memory_bytes, now: true }, ...there];
   byId("what-if").replaceChildren(makeTable([
-    { name: "if there were", cell: row => row.what }, { name: "step", number: true, cell: row => seconds(row.step_s) },
+    { name: "what would help", cell: row => row.what }, ...numberColumns(data.what_if_columns, row => row),
     { name: "change", number: true, cell: row => row.now ? "" : changeCell(row.step_s, now) },
-    { name: "memory", number: true, cell: row => row.peak_memory_bytes ? bytes(row.peak_memory_bytes) : "-" },
     { name: "", cell: row => row.fits === false ? "does not fit" : "" },
   ], rows, row => row.now ? "now" : null));
   if (rest.length) byId("what-if").append(make("p", { class: "note" }, "Left out: " + rest.map(row => row.what + (row.why_not ? ": " + row.why_not : "")).join("; ") + "."));
@@ -25,8 +24,8 @@ function alternativeWords(alternatives, now) {
 function showOperators() {
   const now = data.headline.step_s;
   byId("operators").replaceChildren(makeTable([
-    { name: "operator", cell: row => row.name + (row.alike > 1 ? " (of " + row.alike + " alike)" : "") }, { name: "kind", cell: row => row.kind },
-    { name: "split", cell: row => row.split }, { name: "on the path", number: true, cell: row => seconds(row.seconds) },
+    { name: "costliest operators", cell: row => row.name + (row.alike > 1 ? " (of " + row.alike + " alike)" : "") }, { name: "kind", cell: row => row.kind },
+    { name: "split", cell: row => row.split }, { name: "time", number: true, cell: row => seconds(row.seconds) },
     { name: "the step, if it were split", cell: row => alternativeWords(row.alternatives.filter(other => other.step_s), now) },
   ], data.operators));
   if (data.alternatives_left_out) byId("operators").append(make("p", { class: "note" }, data.alternatives_left_out));
@@ -40,13 +39,19 @@ function notRanked(predicted) {
 /* Forms of columns (hp_put_columns()). */
 const forms = { seconds, bytes, percent, joules: value => quantity(value, "J"), times: value => value ? value.toFixed(2) + " x" : "-" };
 
+/* Columns that hp_put_columns() wrote, of the numbers of `of(row)`. */
+function numberColumns(columns, of) {
+  const known = (row, key) => of(row) && of(row)[key] !== null && of(row)[key] !== undefined;
+  return columns.map(c => ({ name: c.name, number: true, cell: row => known(row, c.key) ? forms[c.form](of(row)[c.key]) : "-" }));
+}
+
 /* Rows of planners and plans; those that have no plan say why. */
 function showPlanners() {
   const rows = data.comparison, ranked = rows.filter(row => row.predicted && !notRanked(row.predicted));
-  const best = Math.min(...ranked.map(row => row.predicted.step_s)), of = tell => row => row.predicted ? tell(row.predicted) : "-";
+  const best = Math.min(...ranked.map(row => row.predicted.step_s));
   byId("planners-table").replaceChildren(makeTable([
     { name: "", cell: row => row.planner || "this plan" },
-    ...data.comparison_columns.map(c => ({ name: c.name, number: true, cell: of(p => p[c.key] === null ? "-" : forms[c.form](p[c.key])) })),
+    ...numberColumns(data.comparison_columns, row => row.predicted),
     { name: "search", number: true, cell: row => row.search ? seconds(row.search.seconds) : "-" },
     { name: "", cell: row => row.error || notRanked(row.predicted) },
   ], rows, row => row.plan ? "now" : row.predicted && row.predicted.step_s === best ? "best" : null));

@@ -141,7 +141,7 @@ static int *layer_tokens(struct arena *arena, const struct hypar_partition_view 
     struct table known = { 0 };
     for (int i = 0; i < view->n_layers; i++) {
         char *key = NEW(arena, char, view->n_levels + 16);
-        int n = snprintf(key, 16, "%d ", g->ops[view->layer_op[i]].nest->id);
+        int n = snprintf(key, 16, "%d ", g->ops[view->layer_op[i]].nest->like);
         for (int h = 0; h < view->n_levels; h++)
             key[n++] = view->level[h][i];
         token[i] = hp_table_put(&known, arena, key, (size_t)n, i);

@@ -13,28 +13,64 @@ static const char *name(const struct hypar_plan *plan, int op)
     return plan->graph->ops[op].name;
 }
 
-static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
-                      const struct hypar_pipeline_stage *about,
-                      const struct hypar_simulated *simulated, int s)
+/* The tables: of a simulated plan, of a plan in closed form, and of measured choices. */
+enum { SIMULATED = 1, IN_CLOSED_FORM = 2, CHOICES = 4 };
+
+struct stage_row {
+    const char *numbers, *operators, *count; /* of all stages of a row of text */
+    struct hypar_pipeline_stage of;
+    struct hypar_sim_stage sim;
+};
+
+static const struct column stage_columns[] = {
+    { "stage", NULL, AS_TEXT, AT(struct stage_row, numbers), TO_THE_RIGHT },
+    { "operators", NULL, AS_TEXT, AT(struct stage_row, operators), WRAPS },
+    { "", NULL, AS_TEXT, AT(struct stage_row, count), TO_THE_RIGHT },
+    { "again", "recomputed", AS_INT, AT(struct stage_row, of.recomputed), LEFT_OUT | IF_KNOWN,
+      .when = CHOICES },
+    { "replicas", "replicas", AS_INT, AT(struct stage_row, of.replicas) },
+    { "tensor", "tensor", AS_INT, AT(struct stage_row, of.tensor), LEFT_OUT | IF_POSITIVE,
+      .when = CHOICES },
+    { "busy", "simulated_busy_s", AS_SECONDS, AT(struct stage_row, sim.busy_s), LEFT_OUT,
+      .when = SIMULATED },
+    { "time", "time_s", AS_SECONDS, AT(struct stage_row, of.time_s), .when = IN_CLOSED_FORM },
+    { "in flight", NULL, AS_INT, AT(struct stage_row, sim.in_flight), .when = SIMULATED },
+    { "in flight", "in_flight", AS_INT, AT(struct stage_row, of.in_flight),
+      .when = IN_CLOSED_FORM | CHOICES },
+    { "time", NULL, AS_SECONDS, AT(struct stage_row, of.time_s), .when = CHOICES },
+    { NULL, "versions", AS_INT, AT(struct stage_row, of.versions) },
+    { NULL, "delay", AS_INT, AT(struct stage_row, of.delay) },
+    { "weights", "weight_bytes", AS_BYTES, AT(struct stage_row, of.weight_bytes) },
+    { "activations", "activation_bytes", AS_BYTES, AT(struct stage_row, of.activation_bytes),
+      .when = IN_CLOSED_FORM },
+    { "memory", "simulated_memory_bytes", AS_BYTES, AT(struct stage_row, sim.peak_memory_bytes),
+      LEFT_OUT, .when = SIMULATED },
+    { "memory", "memory_bytes", AS_BYTES, AT(struct stage_row, of.memory_bytes),
+      .when = IN_CLOSED_FORM | CHOICES },
+    { 0 },
+};
+
+static struct stage_row row_of(const struct hypar_found *found, int s)
 {
+    const struct hypar_simulated *sim = hypar_found_simulated(found);
+    struct stage_row row = { .of = hypar_found_pipeline(found)->stage[s] };
+    row.sim = sim ? sim->stage[s]
+                  : (struct hypar_sim_stage){ .busy_s = NAN, .peak_memory_bytes = NAN };
+    row.of.recomputed = row.of.tensor ? row.of.recomputed : -1;
+    return row;
+}
+
+static void put_stage(struct json_writer *w, const struct hypar_found *found, int s)
+{
+    const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_stage stage = hypar_plan_stage(plan, s);
+    struct stage_row row = row_of(found, s);
     hp_json_begin_object(w, NULL, true);
     hp_json_begin_array(w, "ops", true);
     for (int i = 0; i < stage.n_ops; i++)
         hp_json_put_string(w, NULL, name(plan, stage.op[i]));
     hp_json_end_array(w);
-    PUT(w, INT("replicas", about->replicas), NUMBER("time_s", about->time_s),
-        INT("in_flight", about->in_flight), INT("versions", about->versions),
-        INT("delay", about->delay), NUMBER("weight_bytes", about->weight_bytes),
-        NUMBER("activation_bytes", about->activation_bytes),
-        NUMBER("memory_bytes", about->memory_bytes));
-    if (about->tensor) {
-        PUT(w, INT("tensor", about->tensor), INT("recomputed", about->recomputed));
-    }
-    if (simulated) {
-        PUT(w, NUMBER("simulated_busy_s", simulated->stage[s].busy_s),
-            NUMBER("simulated_memory_bytes", simulated->stage[s].peak_memory_bytes));
-    }
+    hp_put_fields(w, stage_columns, &row);
     hp_json_end_object(w);
 }
 
@@ -53,7 +89,7 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
         INT("states_parted", view->states_parted));
     hp_json_begin_array(w, "stages", false);
     for (int s = 0; s < view->n_stages; s++)
-        put_stage(w, plan, &view->stage[s], hypar_found_simulated(found), s);
+        put_stage(w, found, s);
     hp_json_end_array(w);
     hp_json_end_object(w);
 }
@@ -72,83 +108,20 @@ static const char *ops_text(struct arena *arena, const struct hypar_plan *plan,
                                                name(plan, stage->op[stage->n_ops - 1]));
 }
 
-/* Figures of a stage. */
-enum figure { AGAIN, REPLICAS, TENSOR, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY, FIGURES };
-
-/* The tables: of a simulated plan, of a plan in closed form, and of measured choices. */
-enum { SIMULATED = 1, IN_CLOSED_FORM = 2, CHOICES = 4 };
-
-#define FIGURE(figure) CELL(3 + (figure)), TO_THE_RIGHT
-
-static const struct column stage_columns[] = {
-    { "stage", NULL, AS_TEXT, CELL(0), TO_THE_RIGHT },
-    { "operators", NULL, AS_TEXT, CELL(1), WRAPS },
-    { "", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
-    { "again", NULL, AS_TEXT, FIGURE(AGAIN), .when = CHOICES },
-    { "replicas", NULL, AS_TEXT, FIGURE(REPLICAS) },
-    { "tensor", NULL, AS_TEXT, FIGURE(TENSOR), .when = CHOICES },
-    { "busy", NULL, AS_TEXT, FIGURE(BUSY), .when = SIMULATED },
-    { "time", NULL, AS_TEXT, FIGURE(BUSY), .when = IN_CLOSED_FORM },
-    { "in flight", NULL, AS_TEXT, FIGURE(IN_FLIGHT) },
-    { "time", NULL, AS_TEXT, FIGURE(BUSY), .when = CHOICES },
-    { "weights", NULL, AS_TEXT, FIGURE(WEIGHTS) },
-    { "activations", NULL, AS_TEXT, FIGURE(ACTIVATIONS), .when = IN_CLOSED_FORM },
-    { "memory", NULL, AS_TEXT, FIGURE(MEMORY) },
-    { 0 },
-};
-
-static void figures_of(const struct hypar_found *found, int s, double value[FIGURES])
-{
-    const struct hypar_pipeline_stage *about = &hypar_found_pipeline(found)->stage[s];
-    const struct hypar_simulated *sim = hypar_found_simulated(found);
-    value[AGAIN] = about->recomputed;
-    value[REPLICAS] = about->replicas;
-    value[TENSOR] = about->tensor;
-    value[BUSY] = sim ? sim->stage[s].busy_s : about->time_s;
-    value[IN_FLIGHT] = sim ? sim->stage[s].in_flight : about->in_flight;
-    value[WEIGHTS] = about->weight_bytes;
-    value[ACTIVATIONS] = about->activation_bytes;
-    value[MEMORY] = sim ? sim->stage[s].peak_memory_bytes : about->memory_bytes;
-}
-
-static char *figure_text(struct arena *arena, enum figure which, double value)
-{
-    return which == BUSY      ? hp_time_text(arena, value)
-           : which >= WEIGHTS ? hp_bytes_text(arena, value)
-                              : hp_arena_printf(arena, "%.0f", value);
-}
-
-/* "174 MB", or for several stages "76.1 to 174 MB", "up to 1.74 GB". */
-static const char *range_text(struct arena *arena, enum figure which, double least, double most)
-{
-    const char *low = figure_text(arena, which, least), *high = figure_text(arena, which, most);
-    size_t digits = strcspn(low, " ");
-    if (strcmp(low, high) == 0)
-        return low;
-    return strcmp(low + digits, high + strcspn(high, " ")) == 0
-               ? hp_arena_printf(arena, "%.*s to %s", (int)digits, low, high)
-               : hp_arena_printf(arena, "up to %s", high);
-}
-
 /* Add a row for stages first .. last. */
 static void add_row(struct table_writer *table, struct arena *arena,
                     const struct hypar_found *found, int first, int last, const char *layers)
 {
+    struct stage_row *row = NEW(arena, struct stage_row, last - first + 1);
     int n_ops = 0;
-    double least[FIGURES], most[FIGURES], value[FIGURES];
-    const char *row[3 + FIGURES] = { hp_numbers_text(arena, first, last), layers };
     for (int s = first; s <= last; s++) {
         n_ops += hypar_plan_stage(hypar_found_plan(found), s).n_ops;
-        figures_of(found, s, value);
-        for (int f = 0; f < FIGURES; f++) {
-            least[f] = s == first || value[f] < least[f] ? value[f] : least[f];
-            most[f] = s == first || value[f] > most[f] ? value[f] : most[f];
-        }
+        row[s - first] = row_of(found, s);
     }
-    row[2] = hp_arena_printf(arena, "(%d)", n_ops);
-    for (int f = 0; f < FIGURES; f++)
-        row[3 + f] = range_text(arena, (enum figure)f, least[f], most[f]);
-    hp_table_row(table, row);
+    row->numbers = hp_numbers_text(arena, first, last);
+    row->operators = layers;
+    row->count = hp_arena_printf(arena, "(%d)", n_ops);
+    hp_table_range(table, row, last - first + 1, sizeof *row);
 }
 
 enum {

@@ -79,7 +79,7 @@ static const struct column device_columns[] = {
     { "waiting", "waiting_s", AS_SECONDS, AT(struct device_row, waiting_s) },
     { "overlap", NULL, AS_SECONDS, AT(struct device_row, overlap_s) },
     { NULL, "peak_memory_bytes", AS_BYTES, AT(struct device_row, peak_bytes), LEFT_OUT },
-    { NULL, "memory", AS_RECORD, AT(struct device_row, memory), LEFT_OUT,
+    { NULL, "memory", AS_RECORD, AT(struct device_row, memory), LEFT_OUT | NOT_CSV,
       .of = hp_memory_columns },
     { NULL, "bytes", AS_BYTES, AT(struct device_row, bytes), NOT_JSON },
     { "", NULL, AS_TEXT, AT(struct device_row, bar) },
@@ -278,10 +278,7 @@ static void simulation_csv(FILE *to, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    struct table_writer table = { .column = device_columns,
-                                  .to = to,
-                                  .csv =
-                                      "name busy_s comm_s waiting_s peak_memory_bytes bytes" };
+    struct table_writer table = { .column = device_columns, .to = to, .csv = ALL_KEYS };
     hp_table_begin(&table, NULL);
     device_rows(&table, &arena, sim);
     for (int i = 0; i < s.n_links; i++) {

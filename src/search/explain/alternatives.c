@@ -61,7 +61,7 @@ static void add_up(struct hypar_explanation *e, const struct groups *groups, dou
 static bool are_alike(const struct hypar_plan *plan, int a, int b)
 {
     const struct op *x = &plan->graph->ops[a], *y = &plan->graph->ops[b];
-    if (x->nest != y->nest)
+    if (x->nest->like != y->nest->like)
         return false;
     for (int axis = 0; axis < x->nest->n_axes; axis++)
         if (hypar_plan_degree(plan, a, axis) != hypar_plan_degree(plan, b, axis))

@@ -266,7 +266,7 @@ static bool group_differs(const struct hypar_differences *d, const struct groups
 /* Do two leaders of the same shape change in the same way? */
 static bool change_alike(const struct hypar_differences *d, int x, int y)
 {
-    return d->a->graph->ops[x].nest == d->a->graph->ops[y].nest &&
+    return d->a->graph->ops[x].nest->like == d->a->graph->ops[y].nest->like &&
            same_split(d->a, x, d->a, y) && same_split(d->b, x, d->b, y) &&
            hp_same_devices(&d->a->ops[x], &d->a->ops[y]) &&
            hp_same_devices(&d->b->ops[x], &d->b->ops[y]);

@@ -168,7 +168,7 @@ static int add_list(struct optcnn_space *s, const struct derivation *how, int n,
 
 static int own_list(struct optcnn_space *s, const struct nest *nest)
 {
-    struct derivation how = { .parent = -1, .nest = nest->id };
+    struct derivation how = { .parent = -1, .nest = nest->like };
     int known = hp_table_get(&s->derived, &how, sizeof how);
     if (known >= 0)
         return known;
@@ -219,9 +219,9 @@ static int inherited_list(struct optcnn_space *s, int op)
     int o = inner_input(s, op), t = g->ops[op].tensor[o];
     const struct op *from = &g->ops[g->tensors[t].producer];
     struct derivation how = { .parent = s->list[g->tensors[t].producer],
-                              .parent_nest = from->nest->id,
+                              .parent_nest = from->nest->like,
                               .parent_operand = hp_output_operand(from, t),
-                              .nest = g->ops[op].nest->id,
+                              .nest = g->ops[op].nest->like,
                               .operand = o };
     return derived_list(s, how, from->nest, g->ops[op].nest);
 }
@@ -255,9 +255,9 @@ static int sharing_list(struct optcnn_space *s, int op, int var)
     if (lo < 0) /* no operator before `op` shares a parameter with it directly */
         with = s->lead[var];
     struct derivation how = { .parent = s->list[with],
-                              .parent_nest = g->ops[with].nest->id,
+                              .parent_nest = g->ops[with].nest->like,
                               .parent_operand = lo,
-                              .nest = g->ops[op].nest->id,
+                              .nest = g->ops[op].nest->like,
                               .operand = oo,
                               .by_parameter = 1 };
     return derived_list(s, how, g->ops[with].nest, g->ops[op].nest);
@@ -319,11 +319,11 @@ static double estimate_s(const struct optcnn_space *s, const struct optcnn_choic
         n[i] = -1;
     for (int v = 0; v < s->n_vars; v++) {
         const struct nest *nest = g->ops[s->lead[v]].nest;
-        if (n[nest->id] < 0) {
-            n[nest->id] = hp_configurations(s->topology, nest, choice, NULL, HP_MANY);
-            sum += 2 * pairs_s(s->topology, n[nest->id]);
+        if (n[nest->like] < 0) {
+            n[nest->like] = hp_configurations(s->topology, nest, choice, NULL, HP_MANY);
+            sum += 2 * pairs_s(s->topology, n[nest->like]);
         }
-        sum += 1e-9 * pow(n[nest->id], 3);
+        sum += 1e-9 * pow(n[nest->like], 3);
     }
     return sum;
 }

@@ -131,7 +131,8 @@ static void add_op(struct filler *f, int op)
 static struct transfer *transfer_of(struct filler *f, const struct optcnn_edge *e)
 {
     const struct op *op = f->space->graph->ops;
-    int key[] = { op[e->from].nest->id, e->from_operand, op[e->to].nest->id, e->to_operand };
+    int key[] = { op[e->from].nest->like, e->from_operand, op[e->to].nest->like,
+                  e->to_operand };
     void **known = hp_memo(&f->transfers, f->arena, key, sizeof key);
     if (!*known)
         *known = hp_transfer(f->arena, f->space->topology,
@@ -192,9 +193,9 @@ static double *fill_pairs(struct filler *f, const struct optcnn_edge *e, bool di
 static const double *pair_table(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
     const struct hypar_graph *g = f->space->graph;
-    int key[] = { g->ops[e->from].nest->id,
+    int key[] = { g->ops[e->from].nest->like,
                   e->from_operand,
-                  g->ops[e->to].nest->id,
+                  g->ops[e->to].nest->like,
                   e->to_operand,
                   f->space->list[e->from],
                   f->space->list[e->to],

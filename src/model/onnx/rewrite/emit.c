@@ -294,7 +294,8 @@ static enum hypar_status linear_weight(struct emitting *e, int t, int *w, double
     return settle(e, t, w);
 }
 
-/* Are dimensions of size 1 all that comes or goes? To do that is better before than after. */
+/* Does the reshape only add or drop dimensions of size 1? Such a reshape is written before the
+ * other steps. */
 static bool only_units(const struct emitting *e, const struct lazy *lazy)
 {
     const struct hypar_shape *base = shape_of(e, lazy->base);

@@ -27,4 +27,49 @@ struct cuda_update {
 /* Squares: each of at most so many blocks adds a part of the sum. */
 enum { CUDA_SQUARE_BLOCKS = 128, CUDA_SQUARE_THREADS = 256 };
 
+/* The threads of a block, at most, that compute sums of columns. */
+enum { CUDA_COLUMN_THREADS = 256 };
+
+/* A pass of an operator, for a kernel that was generated for it (generate.h). */
+enum { CUDA_MOST_DATA = 12, CUDA_MOST_NUMBERS = 224, CUDA_CONSTANTS = 4 };
+struct cuda_call {
+    void *data[CUDA_MOST_DATA];     /* of operands, or of their gradients */
+    long long v[CUDA_MOST_NUMBERS]; /* extents, strides, ...: the kernel's text knows which */
+    double c[CUDA_CONSTANTS];       /* of the formula */
+    double least;                   /* -infinity */
+    unsigned long long key;         /* of drawn numbers */
+};
+
+/* Elements of a region of one shape, and those with the same number in another shape. */
+struct cuda_reshape {
+    void *to;
+    const void *from;
+    long long n, to_base, from_base;
+    int to_dims, from_dims;
+    long long to_lo[CUDA_MOST_DIMS], to_extent[CUDA_MOST_DIMS], to_size[CUDA_MOST_DIMS];
+    long long to_stride[CUDA_MOST_DIMS], from_size[CUDA_MOST_DIMS], from_stride[CUDA_MOST_DIMS];
+};
+
+/* An operand in global coordinates; data NULL: it is absent. */
+struct cuda_array {
+    void *data;
+    long long base, stride[4];
+};
+
+/* A pass of an LSTM or a GRU; operands as in src/kernel/lstm.inc and gru.inc. */
+struct cuda_recurrent {
+    struct cuda_array x, h0, c0, w, u, b, d, y, a, c, g, s, dc;
+    struct cuda_array h_last, c_last, dy, dh_last, dc_last, dh0, dc0, du;
+    long long n_lo, n_hi, k_lo, k_hi, steps, step, inputs, width;
+    int reverse, gates;
+};
+
+/* Running statistics of batch norms: pairs for the channels lo .. lo + n - 1. */
+struct cuda_running {
+    const void *sums;
+    void *running;
+    long long n, sums_stride, sums_second, running_stride, running_second;
+    double count; /* of the numbers in a mean */
+};
+
 #endif /* RUN_BACKEND_CUDA_ARGUMENTS_H */

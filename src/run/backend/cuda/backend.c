@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/cuda.h"
+#include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/sources.h"
 #include "run/optimizer/update.h"
 
@@ -59,17 +59,15 @@ static enum hypar_status status(const struct backend *b, struct hypar_error *err
 
 /* Launches ------------------------------------------------------------------------------ */
 
-/* "add" and "f32" are add_f32. */
-static struct cuda_function *function_of(struct cuda *c, const char *module, const char *source,
-                                         const char *name, enum real real)
+struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
+                                          const char *source, const char *name, enum real real)
 {
     char full[64];
     snprintf(full, sizeof full, "%s_%s", name, real == REAL_F32 ? "f32" : "f64");
     return hp_cuda_function(c, hp_cuda_module(c, module, source), full);
 }
 
-/* A grid whose threads have one element each, or several if there are very many. */
-static struct cuda_grid grid_of(int64_t n)
+struct cuda_grid hp_cuda_grid(int64_t n)
 {
     enum { THREADS = 256, MOST_BLOCKS = 1 << 16 };
     int64_t blocks = (n + THREADS - 1) / THREADS;
@@ -80,7 +78,7 @@ static struct cuda_grid grid_of(int64_t n)
 
 static struct cuda_function *move_function(struct cuda *c, const char *name, enum real real)
 {
-    return function_of(c, "move", hp_cuda_move, name, real);
+    return hp_cuda_function_of(c, "move", hp_cuda_move, name, real);
 }
 
 /* Views --------------------------------------------------------------------------------- */
@@ -141,7 +139,7 @@ static void copy(const struct backend *b, const struct view *to, const struct vi
     if (hp_box_empty(&to->box))
         return;
     struct cuda_elements e = elements_of(to, &piece, false);
-    struct cuda_grid grid = grid_of(e.n);
+    struct cuda_grid grid = hp_cuda_grid(e.n);
     const char *name = element_bytes == 8 ? "copy_8" : element_bytes == 4 ? "copy_4" : "copy_1";
     struct cuda_module *module = hp_cuda_module(b->card, "move", hp_cuda_move);
     hp_cuda_launch(b->card, hp_cuda_function(b->card, module, name), &grid, (void *[]){ &e });
@@ -155,7 +153,7 @@ static void clear(const struct backend *b, const struct view *view, enum combine
     if (hp_box_empty(&view->box))
         return;
     struct cuda_elements e = elements_of(view, NULL, pairs);
-    struct cuda_grid grid = grid_of(e.n);
+    struct cuda_grid grid = hp_cuda_grid(e.n);
     hp_cuda_launch(b->card, move_function(b->card, pairs ? "fill_pairs" : "fill", real), &grid,
                    (void *[]){ &e, &value });
 }
@@ -173,7 +171,7 @@ static void combine_views(const struct backend *b, const struct view *to,
     struct view t = hp_view_piece(to, &both, hp_real_bytes(real));
     struct view f = hp_view_piece(from, &both, hp_real_bytes(real));
     struct cuda_elements e = elements_of(&t, &f, combine == COMBINE_SOFTMAX);
-    struct cuda_grid grid = grid_of(e.n);
+    struct cuda_grid grid = hp_cuda_grid(e.n);
     hp_cuda_launch(b->card, move_function(b->card, name[combine], real), &grid,
                    (void *[]){ &e, &least });
 }
@@ -182,7 +180,7 @@ static void combine_views(const struct backend *b, const struct view *to,
 
 static struct cuda_function *update_function(struct cuda *c, const char *name, enum real real)
 {
-    return function_of(c, "update", hp_cuda_update, name, real);
+    return hp_cuda_function_of(c, "update", hp_cuda_update, name, real);
 }
 
 static void update(const struct backend *b, const struct update_run *run)
@@ -197,7 +195,7 @@ static void update(const struct backend *b, const struct update_run *run)
                              .param = run->new,
                              .state = { run->state.array[0], run->state.array[1] },
                              .n = run->n };
-    struct cuda_grid grid = grid_of(run->n);
+    struct cuda_grid grid = hp_cuda_grid(run->n);
     hp_cuda_launch(b->card, update_function(b->card, own, run->real), &grid,
                    (void *[]){ &p, &u });
 }
@@ -223,6 +221,23 @@ static void square(const struct backend *b, const struct square_run *run, int n,
     hp_cuda_launch(c, update_function(c, "total", real), &grid, (void *[]){ &sums.data, &sum });
 }
 
+/* Passes -------------------------------------------------------------------------------- */
+
+/* Each pass has kernels of its own. */
+static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
+{
+    (void)b;
+    (void)nest;
+    return (pass_set)1 << pass;
+}
+
+static size_t workspace(const struct backend *b, const struct kernel_call *call)
+{
+    (void)b;
+    (void)call;
+    return 0;
+}
+
 /* The back end -------------------------------------------------------------------------- */
 
 enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct kernels *kernels,
@@ -239,6 +254,10 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
                              .copy = copy,
                              .clear = clear,
                              .combine = combine_views,
+                             .joint = joint,
+                             .workspace = workspace,
+                             .compute = hp_cuda_compute,
+                             .move_running = hp_cuda_move_running,
                              .update = update,
                              .square = square };
     return hp_cuda_open(&out->card, card, err);

@@ -98,3 +98,24 @@ template <class T> static __device__ void total(const double *sums, T *to)
 
 extern "C" __global__ void total_f32(const double *sums, float *to) { total(sums, to); }
 extern "C" __global__ void total_f64(const double *sums, double *to) { total(sums, to); }
+
+// Running statistics of batch norms, as hp_move_running().
+template <class T> static __device__ void move(T *at, double towards)
+{
+    *at = T((1 - 0.1) * double(*at) + 0.1 * towards);
+}
+
+template <class T> static __device__ void running(const cuda_running &r)
+{
+    for_each(r.n, [&](long long c) {
+        const T *sums = (const T *)r.sums + c * r.sums_stride;
+        T *to = (T *)r.running + c * r.running_stride;
+        double mean = double(sums[0]) / r.count, square = double(sums[r.sums_second]) / r.count;
+        double variance = square > mean * mean ? square - mean * mean : 0;
+        move(to, mean);
+        move(to + r.running_second, r.count > 1 ? variance * r.count / (r.count - 1) : variance);
+    });
+}
+
+extern "C" __global__ void running_f32(cuda_running r) { running<float>(r); }
+extern "C" __global__ void running_f64(cuda_running r) { running<double>(r); }

@@ -1,0 +1,37 @@
+// Joins what the threads of a column have found, in a fixed order, in the thread with threadIdx.y 0. Behind generic.cu.
+__shared__ double column_acc[CUDA_COLUMN_THREADS], column_acc1[CUDA_COLUMN_THREADS];
+
+template <class F> static __device__ void join_column(double &acc, double &acc1, F f)
+{
+    const unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
+    column_acc[at] = acc;
+    column_acc1[at] = acc1;
+    for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.y < half) {
+            const unsigned other = at + half * blockDim.x;
+            f(column_acc[at], column_acc1[at], column_acc[other], column_acc1[other]);
+        }
+    }
+    __syncthreads();
+    acc = column_acc[threadIdx.x];
+    acc1 = column_acc1[threadIdx.x];
+}
+
+static __device__ void join_column_sum(double &acc, double &acc1)
+{
+    join_column(acc, acc1, [](double &a, double &a1, double b, double b1) { a += b; a1 += b1; });
+}
+
+static __device__ void join_column_max(double &acc, double &acc1)
+{
+    join_column(acc, acc1, [](double &a, double &, double b, double) { a = b > a ? b : a; });
+}
+
+static __device__ void join_column_softmax(double &acc, double &acc1)
+{
+    join_column(acc, acc1, [](double &a, double &a1, double b, double b1) {
+        if (b1 != 0)
+            join(a, a1, b, b1, -b1 / 0.0);
+    });
+}

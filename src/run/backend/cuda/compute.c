@@ -1,0 +1,197 @@
+/* Passes of operators on a card: kernels generated from the nest, and those of LSTMs and
+ * GRUs. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/generate.h"
+#include "run/backend/cuda/launch.h"
+#include "run/backend/cuda/multiply.h"
+#include "run/backend/cuda/sources.h"
+#include "run/running.h"
+
+static bool in_set(operand_set set, int o)
+{
+    return set >> o & 1;
+}
+
+/* Generated kernels --------------------------------------------------------------------- */
+
+/* Sums of this many terms are shared among a column of threads, where elements are few; each
+ * thread has this many of them. */
+enum { MANY_TERMS = 64, FEW_ELEMENTS = 1 << 17, EACH = 16, WARP = 32 };
+
+static void generate(struct generated *g, const struct kernel_call *call,
+                     const struct target *target)
+{
+    hp_cuda_generate(g, call, target, false);
+    if (g->inner >= MANY_TERMS && g->outer <= FEW_ELEMENTS)
+        hp_cuda_generate(g, call, target, true);
+}
+
+static struct cuda_grid grid_of(const struct generated *g)
+{
+    struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
+    if (!g->in_columns)
+        return hp_cuda_grid(g->outer);
+    while (2 * grid.threads[0] * grid.threads[1] <= CUDA_COLUMN_THREADS &&
+           EACH * grid.threads[1] <= g->inner)
+        grid.threads[1] *= 2;
+    while (grid.threads[0] * grid.threads[1] < WARP)
+        grid.threads[0] *= 2;
+    grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
+    return grid;
+}
+
+/* The kernel of a text, compiled when the text first comes. */
+static struct cuda_function *function_of(struct cuda *c, const struct kernel_call *call,
+                                         const struct generated *g)
+{
+    char name[64];
+    uint64_t key =
+        hp_hash(hp_hash(HP_HASH_START, g->types, strlen(g->types)), g->text, strlen(g->text));
+    snprintf(name, sizeof name, "%.32s_%016" PRIx64, hp_op[call->nest->kind].name, key);
+    struct cuda_module *m = hp_cuda_find(c, name);
+    if (!m) {
+        struct arena scratch = { 0 };
+        m = hp_cuda_module(c, name, hp_cuda_source(&scratch, g));
+        hp_arena_free(&scratch);
+    }
+    return hp_cuda_function(c, m, "generated");
+}
+
+static void clear(const struct backend *b, const struct kernel_call *call, int o, bool grad)
+{
+    const struct view *view = grad ? &call->grad[o] : &call->value[o];
+    if (!view->data)
+        return;
+    struct box box = hp_region(call->nest, o, call->range);
+    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
+    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
+}
+
+static void launch(void *who, const struct kernel_call *call, const struct target *target)
+{
+    const struct backend *b = who;
+    if (hp_cuda_multiply(b->card, call, target))
+        return;
+    char text[GENERATED_BYTES];
+    struct generated g = { .text = text };
+    generate(&g, call, target);
+    if (g.outer == 0)
+        return;
+    if (g.leaves_out && target->fresh)
+        clear(b, call, target->to, target->grad);
+    struct cuda_grid grid = grid_of(&g);
+    hp_cuda_launch(b->card, function_of(b->card, call, &g), &grid, (void *[]){ &g.call });
+}
+
+/* Shapes without common factors --------------------------------------------------------- */
+
+/* As reshape() of the reference kernels. */
+static bool goes_by_number(const struct nest *nest)
+{
+    if (nest->kind != OP_RESHAPE && nest->kind != OP_FLATTEN && nest->kind != OP_SQUEEZE &&
+        nest->kind != OP_UNSQUEEZE)
+        return false;
+    for (int o = 0; o < 2; o++)
+        for (int d = 0; d < nest->operand[o].n_dims; d++)
+            if (!nest->operand[o].dim[d].n_axes && nest->operand[o].size[d] > 1)
+                return true;
+    return false;
+}
+
+static void reshape(const struct backend *b, const struct kernel_call *call)
+{
+    bool forward = call->nest->pass[call->pass].writes != 0;
+    const struct view *to = forward ? &call->value[1] : &call->grad[0];
+    const struct view *from = forward ? &call->value[0] : &call->grad[1];
+    const int64_t *to_size = call->nest->operand[forward].size;
+    const int64_t *from_size = call->nest->operand[!forward].size;
+    struct box box = hp_region(call->nest, forward, call->range);
+    struct cuda_reshape r = { .to = to->data,
+                              .from = from->data,
+                              .n = hp_box_elements(&box),
+                              .to_dims = to->box.n_dims,
+                              .from_dims = from->box.n_dims };
+    for (int d = 0; d < r.to_dims; d++) {
+        r.to_lo[d] = box.dim[d].lo;
+        r.to_extent[d] = box.dim[d].hi - box.dim[d].lo;
+        r.to_size[d] = to_size[d];
+        r.to_stride[d] = to->stride[d];
+        r.to_base -= to->box.dim[d].lo * to->stride[d];
+    }
+    for (int d = 0; d < r.from_dims; d++) {
+        r.from_size[d] = from_size[d];
+        r.from_stride[d] = from->stride[d];
+        r.from_base -= from->box.dim[d].lo * from->stride[d];
+    }
+    struct cuda_grid grid = hp_cuda_grid(r.n);
+    hp_cuda_launch(
+        b->card,
+        hp_cuda_function_of(b->card, "reshape", hp_cuda_reshape, "reshape", call->real), &grid,
+        (void *[]){ &r });
+}
+
+/* Passes -------------------------------------------------------------------------------- */
+
+static void clear_fresh(const struct backend *b, const struct kernel_call *call)
+{
+    const struct pass *pass = &call->nest->pass[call->pass];
+    for (int o = 0; o < call->nest->n_operands; o++) {
+        if (in_set(pass->writes & call->fresh, o))
+            clear(b, call, o, false);
+        if (in_set(pass->writes_grad & call->fresh_grad, o))
+            clear(b, call, o, true);
+    }
+}
+
+static void run_pass(const struct backend *b, const struct kernel_call *call)
+{
+    bool recurrent = hp_cuda_is_recurrent(call), by_number = goes_by_number(call->nest);
+    if (recurrent || by_number)
+        clear_fresh(b, call);
+    if (recurrent)
+        hp_cuda_recurrent_pass(b, call);
+    else if (by_number)
+        reshape(b, call);
+    else
+        hp_cuda_targets(call, launch, (void *)(uintptr_t)b);
+}
+
+void hp_cuda_compute(const struct backend *b, const struct kernel_call *call)
+{
+    pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass;
+    struct kernel_call one = *call;
+    one.passes = 0;
+    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++)
+        if (passes >> one.pass & 1)
+            run_pass(b, &one);
+}
+
+void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
+                          const struct view *running)
+{
+    const struct view *sums = &call->value[operand];
+    struct box box = hp_region(call->nest, operand, call->range);
+    size_t size = hp_real_bytes(call->real);
+    int64_t lo = box.dim[0].lo;
+    struct cuda_running r = {
+        .sums = (const char *)sums->data +
+                (size_t)((lo - sums->box.dim[0].lo) * sums->stride[0]) * size,
+        .running = (char *)running->data +
+                   (size_t)((lo - running->box.dim[0].lo) * running->stride[0]) * size,
+        .n = box.dim[0].hi - lo,
+        .sums_stride = sums->stride[0],
+        .sums_second = sums->stride[1],
+        .running_stride = running->stride[0],
+        .running_second = running->stride[1],
+        .count = hp_running_numbers(call, operand),
+    };
+    struct cuda_grid grid = hp_cuda_grid(r.n);
+    hp_cuda_launch(
+        b->card, hp_cuda_function_of(b->card, "update", hp_cuda_update, "running", call->real),
+        &grid, (void *[]){ &r });
+}

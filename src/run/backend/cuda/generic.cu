@@ -1,0 +1,224 @@
+// What generated kernels use (generate.h). Before it the types Real, of numbers in memory, and Index are declared.
+#include "run/backend/cuda/arguments.h"
+
+static __device__ bool is_outside(long long position, long long size)
+{
+    return position < 0 || position >= size;
+}
+
+// Formulas of element-wise operators.
+struct constants {
+    double alpha, beta;
+};
+
+#define SCALAR static __device__
+#define UNARY(name, from, value, slope)                                  \
+    static __device__ double name##_value(double x, struct constants c)  \
+    {                                                                    \
+        const double alpha = c.alpha, beta = c.beta;                     \
+        (void)alpha, (void)beta;                                         \
+        return value;                                                    \
+    }                                                                    \
+    static __device__ double name##_slope(double from, struct constants c) \
+    {                                                                    \
+        const double alpha = c.alpha, beta = c.beta;                     \
+        (void)alpha, (void)beta, (void)from;                             \
+        return slope;                                                    \
+    }
+#define BINARY(name, value, slope_x, slope_y)                       \
+    static __device__ double name##_value(double x, double y)       \
+    {                                                               \
+        return value;                                               \
+    }                                                               \
+    static __device__ double name##_slope_x(double x, double y)     \
+    {                                                               \
+        (void)x, (void)y;                                           \
+        return slope_x;                                             \
+    }                                                               \
+    static __device__ double name##_slope_y(double x, double y)     \
+    {                                                               \
+        (void)x, (void)y;                                           \
+        return slope_y;                                             \
+    }
+#include "kernel/scalar.inc"
+
+// As hp_draw() of the host.
+static __device__ double draw(unsigned long long key, unsigned long long index)
+{
+    unsigned long long z = key + (index + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return double((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
+}
+
+// Softmax: a maximum, and the sum of exp(x - maximum).
+static __device__ void join(double &max, double &sum, double x, double more, double least)
+{
+    if (more == 0 || x == least)
+        return;
+    if (x > max) {
+        sum *= exp(max - x);
+        max = x;
+    }
+    sum += more * exp(x - max);
+}
+
+// Norms: x normalised is (x - mean) rate.
+struct moments {
+    double mean, rate;
+};
+
+static __device__ moments moments_of(double first, double second, double count, double eps, double given)
+{
+    if (given != 0)
+        return { first, 1 / sqrt(second + eps) };
+    double mean = first / count, variance = second / count - mean * mean;
+    return { mean, 1 / sqrt((variance > 0 ? variance : 0) + eps) };
+}
+
+// Windows: the positions first, first + step, ... below hi that an output sees, with the weight of each.
+struct window {
+    Index first, hi, step;
+    double weight; // of each position; of linear windows that of the lower one
+    bool linear;
+    Index lower, last;
+};
+
+// generate.c writes the numbers of a window in this order.
+enum { N_STRIDE, N_PAD, N_SPAN, N_DIVIDE, N_SIZE, N_DILATION, N_COUNT_PAD, N_PAD_AFTER, N_LINEAR };
+
+static __device__ long long divide_down(long long a, long long b)
+{
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+static __device__ window window_of(Index output, const long long *n)
+{
+    long long lo = output * n[N_STRIDE] - n[N_PAD], hi = lo + n[N_SPAN], first = lo;
+    window w = { 0, 0, Index(n[N_DILATION]), 1, n[N_LINEAR] != 0, 0, Index(n[N_SIZE] - 1) };
+    if (n[N_DIVIDE]) {
+        first = divide_down(lo, n[N_DIVIDE]);
+        w.weight = 1 - double(lo - first * n[N_DIVIDE]) / double(n[N_DIVIDE]);
+        w.lower = Index(first);
+        hi = divide_down(hi - 1, n[N_DIVIDE]) + 1;
+    }
+    if (w.linear) { // beyond the first and the last element, constant
+        long long last = n[N_SIZE] - 1;
+        w.first = Index(first < 0 ? 0 : first > last ? last : first);
+        w.hi = Index((first + 1 < 0 ? 0 : first + 1 > last ? last : first + 1) + 1);
+        return w;
+    }
+    if (first < 0)
+        first += (-first + n[N_DILATION] - 1) / n[N_DILATION] * n[N_DILATION];
+    w.first = Index(first);
+    w.hi = Index(hi < n[N_SIZE] ? hi : n[N_SIZE]);
+    long long least = n[N_COUNT_PAD] ? lo : 0;
+    long long most = n[N_SIZE] + (n[N_COUNT_PAD] ? n[N_PAD_AFTER] : 0);
+    long long taps = (hi < most ? hi : most) - (lo > least ? lo : least);
+    if (n[N_DIVIDE])
+        taps = w.hi - w.first;
+    w.weight = taps > 0 ? 1 / double(taps) : 0;
+    return w;
+}
+
+// Narrows the outputs lo .. hi - 1 to those whose window may see a position.
+static __device__ void outputs_of(Index position, const long long *n, Index &lo, Index &hi)
+{
+    long long each = n[N_DIVIDE] ? n[N_DIVIDE] : 1, stride = n[N_STRIDE];
+    bool open = n[N_LINEAR] != 0;
+    if (stride == 0)
+        return;
+    long long first = divide_down(position * each + n[N_PAD] - n[N_SPAN] + stride, stride);
+    long long last = divide_down((position + 1) * each - 1 + n[N_PAD], stride);
+    if (first > lo && !(open && position == 0))
+        lo = Index(first);
+    if (last + 1 < hi && !(open && position == n[N_SIZE] - 1))
+        hi = Index(last + 1);
+}
+
+static __device__ double weight_at(const window &w, Index position)
+{
+    if (position < w.first || position >= w.hi || (position - w.first) % w.step)
+        return 0;
+    if (!w.linear)
+        return w.weight;
+    Index upper = w.lower + 1, lower = w.lower;
+    lower = lower < 0 ? 0 : lower > w.last ? w.last : lower;
+    upper = upper < 0 ? 0 : upper > w.last ? w.last : upper;
+    return (position == lower ? w.weight : 0) + (position == upper ? 1 - w.weight : 0);
+}
+
+// Positions along dimensions 1 to 5 of the first operand; those without a window have one, 0.
+template <class F> static __device__ void for_window(const window *in, F f)
+{
+    for (Index p1 = in[0].first; p1 < in[0].hi; p1 += in[0].step)
+        for (Index p2 = in[1].first; p2 < in[1].hi; p2 += in[1].step)
+            for (Index p3 = in[2].first; p3 < in[2].hi; p3 += in[2].step)
+                for (Index p4 = in[3].first; p4 < in[3].hi; p4 += in[3].step)
+                    for (Index p5 = in[4].first; p5 < in[4].hi; p5 += in[4].step)
+                        f(p1, p2, p3, p4, p5);
+}
+
+// The number, in the order of for_window(), of the largest element; -1: there is none.
+template <class F> static __device__ int largest(const window *in, F x, double &found)
+{
+    int at = -1, n = 0;
+    found = 0;
+    for_window(in, [&](Index p1, Index p2, Index p3, Index p4, Index p5) {
+        double here = x(p1, p2, p3, p4, p5);
+        if (at < 0 || here > found || here != here) {
+            found = here;
+            at = n;
+        }
+        n++;
+    });
+    return at;
+}
+
+// The number of a position in that order; -1: the window does not see it.
+static __device__ int number_in(const window *in, Index p1, Index p2, Index p3, Index p4, Index p5)
+{
+    const Index p[5] = { p1, p2, p3, p4, p5 };
+    int number = 0;
+    for (int d = 0; d < 5; d++) {
+        Index away = p[d] - in[d].first;
+        if (away < 0 || p[d] >= in[d].hi || away % in[d].step)
+            return -1;
+        number = number * int((in[d].hi - in[d].first + in[d].step - 1) / in[d].step) + int(away / in[d].step);
+    }
+    return number;
+}
+
+// Results go to memory: they replace what is there if it is fresh.
+template <bool FRESH> static __device__ void put_sum(Real *to, double acc)
+{
+    *to = FRESH ? Real(acc) : Real(*to + Real(acc));
+}
+
+template <bool FRESH> static __device__ void put_sums(Real *to, long long second, double acc, double acc1)
+{
+    put_sum<FRESH>(to, acc);
+    put_sum<FRESH>(to + second, acc1);
+}
+
+template <bool FRESH> static __device__ void put_max(Real *to, double acc)
+{
+    if (FRESH || Real(acc) > *to)
+        *to = Real(acc);
+}
+
+// The maximum is rounded, so that the sum belongs to what is in memory.
+template <bool FRESH> static __device__ void put_softmax(Real *to, long long second, double acc, double acc1)
+{
+    double max = double(Real(acc)), sum = acc1 == 0 ? 0 : acc1 * exp(acc - max);
+    if (!FRESH && double(to[second]) != 0) {
+        if (double(*to) > max || sum == 0) {
+            sum = double(to[second]) + (sum == 0 ? 0 : sum * exp(max - double(*to)));
+            max = double(*to);
+        } else {
+            sum += double(to[second]) * exp(double(*to) - max);
+        }
+    }
+    *to = Real(max);
+    to[second] = Real(sum);
+}

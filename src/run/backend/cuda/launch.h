@@ -1,0 +1,27 @@
+/* run/backend/cuda/launch.h - what the parts of the CUDA back end share. Internal to
+ * run/backend/cuda. */
+#ifndef RUN_BACKEND_CUDA_LAUNCH_H
+#define RUN_BACKEND_CUDA_LAUNCH_H
+
+#include "run/backend/backend.h"
+#include "run/backend/cuda/cuda.h"
+
+/* "add" and "f32" are add_f32 of the module. */
+struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
+                                          const char *source, const char *name, enum real real);
+
+/* A grid whose threads have one element each, or several if there are very many. */
+struct cuda_grid hp_cuda_grid(int64_t n);
+
+/* Passes of operators: the functions `compute` and `move_running` of a back end
+ * (compute.c). */
+void hp_cuda_compute(const struct backend *b, const struct kernel_call *call);
+void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
+                          const struct view *running);
+
+/* Does the pass of an LSTM or a GRU have a kernel of its own? If so it is begun; what it writes
+ * has been cleared where it is fresh (recurrent.c). */
+bool hp_cuda_is_recurrent(const struct kernel_call *call);
+void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *call);
+
+#endif /* RUN_BACKEND_CUDA_LAUNCH_H */

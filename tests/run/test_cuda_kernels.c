@@ -1,0 +1,251 @@
+/* The kernels of a card against the reference kernels: every operator, whole and in random
+ * parts, adding and overwriting. The card is a stand-in (tests/cuda), or the machine's own
+ * (HYPAR_TEST_CARD). */
+#include "tests/kernel/fast_cases.h"
+#include "tests/kernel/harness.h"
+#include "tests/length.h"
+
+#include "tests/card_backend.h"
+#include "tests/cuda_stand_in.h"
+
+static const uint64_t seed = 20261119;
+
+static double draw(const struct subject *s, int o, int64_t e, bool grad)
+{
+    struct random random = { seed + (uint64_t)(o * 2 + grad) * 1000003u + (uint64_t)e };
+    double unit = hp_random_unit(&random);
+    return positive(s->c->kind) && !grad ? 0.5 + 1.5 * unit : 3 * unit - 1.5;
+}
+
+/* Views on the card ---------------------------------------------------------------------- */
+
+/* The box of a view on the card: dense; or dimension `inner` innermost, with gaps (-1: dense).
+ */
+static struct view on_card(const struct backend *card, const struct view *from, size_t bytes,
+                           int inner)
+{
+    struct view view = { .box = from->box };
+    int64_t stride = 1, n = from->box.n_dims;
+    for (int i = 0; i < n; i++) {
+        int d = (int)(inner < 0 ? n - 1 - i : (inner + i) % n);
+        view.stride[d] = stride;
+        stride *= from->box.dim[d].hi - from->box.dim[d].lo + (inner >= 0 && i < n - 1);
+    }
+    view.data = card->array_new(card, (size_t)(stride + 1) * bytes);
+    hp_backend_put(card, &view, from, bytes);
+    return view;
+}
+
+struct moved {
+    struct view *here[2 * MAX_OPERANDS + 1], there[2 * MAX_OPERANDS + 1];
+    size_t bytes[2 * MAX_OPERANDS + 1];
+    int n;
+};
+
+static void move(struct moved *m, const struct backend *card, struct view *here,
+                 struct view *there, size_t bytes, int inner)
+{
+    if (!here->data)
+        return;
+    *there = on_card(card, here, bytes, inner);
+    m->here[m->n] = here;
+    m->bytes[m->n] = bytes;
+    m->there[m->n++] = *there;
+}
+
+/* The call on the card; its views receive the results. */
+static void run_on_card(const struct subject *s, struct kernel_call *call, bool dense)
+{
+    struct backend card = card_backend(s->kernels);
+    struct kernel_call there = *call;
+    struct moved m = { .n = 0 };
+    struct hypar_error err;
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        move(&m, &card, &call->value[o], &there.value[o], element_bytes(s, o), dense ? -1 : o);
+        move(&m, &card, &call->grad[o], &there.grad[o], element_bytes(s, o),
+             dense ? -1 : o + 1);
+    }
+    move(&m, &card, &call->mask, &there.mask, 1, 0);
+    card.compute(&card, &there);
+    for (int i = 0; i < m.n; i++)
+        hp_backend_get(&card, m.here[i], &m.there[i], m.bytes[i]);
+    if (card.status(&card, &err) != HYPAR_OK)
+        fail_msg("%s (%s): %s", hp_op[s->c->kind].name, s->c->label, err.text);
+    for (int i = 0; i < m.n; i++)
+        card.array_free(&card, m.there[i].data);
+}
+
+/* Comparing ------------------------------------------------------------------------------ */
+
+static struct view copy_of(const struct view *from, size_t bytes)
+{
+    struct view copy = *from;
+    if (from->data) {
+        copy = new_view(from->box, bytes);
+        copy_view(&copy, from, bytes);
+    }
+    return copy;
+}
+
+/* The distance of two tensors beside the norm of the second. */
+static double distance(const struct view *x, const struct view *y, enum real real)
+{
+    double difference = 0, norm = 0;
+    for (int64_t e = 0, n = hp_box_elements(&x->box); e < n; e++) {
+        double have = get(x, e, real), want = get(y, e, real);
+        if (have == want)
+            continue; /* infinite ones too */
+        difference += (have - want) * (have - want);
+        norm += want * want;
+    }
+    return difference == 0 ? 0 : sqrt(difference) / (sqrt(norm) + 1e-3);
+}
+
+static int failures; /* all are told of, and then the test fails */
+
+static void compare(const struct subject *s, const struct kernel_call *call,
+                    const struct kernel_call *right, const char *how)
+{
+    double most = s->real == REAL_F32 ? 1e-4 : 1e-12;
+    for (int o = 0; o < s->nest->n_operands; o++)
+        for (int grad = 0; grad < 2; grad++) {
+            const struct view *x = grad ? &call->grad[o] : &call->value[o];
+            const struct view *y = grad ? &right->grad[o] : &right->value[o];
+            if (!x->data || s->nest->operand[o].index)
+                continue;
+            double far = distance(x, y, s->real);
+            if (far <= most)
+                continue;
+            failures++;
+            print_error("%s (%s), %s, %s, pass %d: %s%s is off by %g\n", hp_op[s->c->kind].name,
+                        s->c->label, s->real == REAL_F32 ? "f32" : "f64", how, call->pass,
+                        grad ? "d" : "", s->nest->operand[o].name, far);
+        }
+    if (call->mask.data)
+        assert_memory_equal(call->mask.data, right->mask.data,
+                            (size_t)hp_box_elements(&call->mask.box));
+}
+
+/* The same call by the reference kernel and by the card, from the same contents. */
+static void check_call(const struct subject *s, struct kernel_call *call, bool dense,
+                       const char *how)
+{
+    struct kernel_call right = *call;
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        right.value[o] = copy_of(&call->value[o], element_bytes(s, o));
+        right.grad[o] = copy_of(&call->grad[o], element_bytes(s, o));
+    }
+    right.mask = copy_of(&call->mask, 1);
+    hp_kernel(s->kernels, &right);
+    run_on_card(s, call, dense);
+    compare(s, call, &right, how);
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        free(right.value[o].data);
+        free(right.grad[o].data);
+    }
+    free(right.mask.data);
+}
+
+static struct range even_part(struct range range, int degree, int i)
+{
+    struct range part = hp_even_part(range.hi - range.lo, degree, i);
+    return (struct range){ range.lo + part.lo, range.lo + part.hi };
+}
+
+/* A part of a random split of some axes. */
+static void draw_part(const struct subject *s, struct random *random, struct kernel_call *call)
+{
+    for (int a = 0; a < s->nest->n_axes - 1; a++) {
+        int degree = 1 + (int)hp_random_below(random, 3);
+        int64_t extent = s->nest->axis[a].extent;
+        if (!s->nest->axis[a].splittable || extent < degree)
+            continue;
+        call->range[a] = even_part((struct range){ 0, extent }, degree,
+                                   (int)hp_random_below(random, degree));
+    }
+}
+
+static struct view mask_of(const struct subject *s, const struct range *range)
+{
+    return new_view(hp_region(s->nest, 1, range), 1);
+}
+
+static void check_pass(const struct subject *s, int pass, bool whole, enum cut cut,
+                       struct random *random)
+{
+    struct kernel_call call = call_of(s, pass);
+    if (!whole)
+        draw_part(s, random, &call);
+    take_views(s, &call, cut);
+    if (s->c->kind == OP_DROPOUT && hp_random_below(random, 2))
+        call.mask = mask_of(s, call.range);
+    call.add_after = whole;
+    for (int o = 0; whole && o < s->nest->n_operands; o++)
+        if (in(s->nest->pass[pass].adds, o))
+            call.value[o] = copy_of(&s->value[o], element_bytes(s, o));
+    check_call(s, &call, cut == CUT_EXACT || cut == CUT_ROOMY_FRESH,
+               whole ? "whole" : "a part");
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        free(call.value[o].data);
+        free(call.grad[o].data);
+    }
+    free(call.mask.data);
+}
+
+/* The reference gives every pass what it reads. */
+static void check_case(const struct op_case *c, enum real real, int parts)
+{
+    struct subject s = subject_new(c, real);
+    struct random random = { seed };
+    fill(&s, draw);
+    run_phase(&s, false);
+    run_phase(&s, true);
+    for (int p = 0; p < s.nest->n_passes; p++) {
+        check_pass(&s, p, true, CUT_EXACT, &random);
+        check_pass(&s, p, true, CUT_FRESH, &random);
+        for (int i = 0; i < parts; i++)
+            check_pass(&s, p, false, i % 2 ? CUT_ROOMY_FRESH : CUT_ROOMY, &random);
+    }
+    subject_free(&s);
+}
+
+static const struct op_case *case_at(int i)
+{
+    return i < OP_CASE_COUNT ? &op_cases[i] : &fast_cases[i - OP_CASE_COUNT];
+}
+
+enum { CASES = OP_CASE_COUNT + FAST_CASE_COUNT };
+
+/* The stand-in compiles each kernel for a second: in a short test it has a share of the cases.
+ */
+static void check_all(enum real real, int step, int full_step)
+{
+    const char *only = getenv("HYPAR_TEST_CASE");
+    failures = 0;
+    if (only && atoi(only) < CASES)
+        printf("%s (%s)\n", hp_op[case_at(atoi(only))->kind].name, case_at(atoi(only))->label);
+    for (int i = 0; i < CASES; i++)
+        if (hp_kernel_exists(case_at(i)->kind) &&
+            (only ? atoi(only) == i : cuda_real_card() || in_length(i, step, full_step)))
+            check_case(case_at(i), real, 2);
+    assert_int_equal(failures, 0);
+}
+
+static void test_double(void **state)
+{
+    (void)state;
+    check_all(REAL_F64, 23, 5);
+}
+
+static void test_single(void **state)
+{
+    (void)state;
+    check_all(REAL_F32, 97, 29);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_double),
+                                        cmocka_unit_test(test_single) };
+    return cmocka_run_group_tests_name("run: kernels of a card", tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* Every CUDA source compiles for the cards that are in use, by NVRTC itself: those of the tree,
+ * and the kernels that are generated for every operator (in `make soak` in all their forms).
+ * Skipped where there is no NVRTC. */
+#include "tests/kernel/harness.h"
+
+#include "base/table.h"
+#include "run/backend/cuda/cuda.h"
+#include "run/backend/cuda/driver.h"
+#include "run/backend/cuda/generate.h"
+#include "run/backend/cuda/sources.h"
+#include "tests/length.h"
+
+static const int archs[] = { 80, 90, 100 };
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+static void compile(const char *name, const char *source)
+{
+    for (int i = 0; i < ARCHS; i++) {
+        if (archs[i] != 90 && !full_length())
+            continue;
+        struct arena arena = { 0 };
+        struct cuda_code code;
+        struct hypar_error err;
+        if (hp_cuda_compile(&arena, name, source, archs[i], &code, &err) != HYPAR_OK)
+            fail_msg("sm_%d: %s", archs[i], err.text);
+        assert_true(code.n > 0);
+        hp_arena_free(&arena);
+    }
+}
+
+static void skip_without_compiler(void)
+{
+    const struct cuda_compiler *nvrtc;
+    struct hypar_error err;
+    if (hp_cuda_compiler(&nvrtc, &err) == HYPAR_OK)
+        return;
+    print_message("%s\n", err.text);
+    skip();
+}
+
+static void test_sources_of_the_tree(void **state)
+{
+    (void)state;
+    skip_without_compiler();
+    compile("move", hp_cuda_move);
+    compile("update", hp_cuda_update);
+    compile("reshape", hp_cuda_reshape);
+    compile("recurrent", hp_cuda_recurrent);
+}
+
+/* Different texts with the same types, as one source. */
+struct collection {
+    struct arena arena;
+    struct table texts;
+    const char *types;
+    char *source;
+    size_t used, room;
+    int n;
+};
+
+static void add(struct collection *c, const char *text)
+{
+    size_t n = strlen(text);
+    while (c->used + n + 64 > c->room)
+        c->source = realloc(c->source, c->room = 2 * c->room + 65536);
+    assert_non_null(c->source);
+    memcpy(c->source + c->used, text, n + 1);
+    c->used += n;
+}
+
+/* Kernels of one source need names of their own. */
+static void add_kernel(struct collection *c, const char *text)
+{
+    static const char name[] = "void generated(";
+    char renamed[64];
+    const char *at = strstr(text, name);
+    int before = hp_table_number(&c->texts, &c->arena, text, strlen(text));
+    assert_non_null(at);
+    if (before < c->n)
+        return;
+    snprintf(renamed, sizeof renamed, "void generated_%d(", c->n++);
+    char *head = hp_arena_strndup(&c->arena, text, (size_t)(at - text));
+    add(c, head);
+    add(c, renamed);
+    add(c, at + strlen(name));
+}
+
+static void collect(void *who, const struct kernel_call *call, const struct target *target)
+{
+    static char text[GENERATED_BYTES];
+    struct collection *c = who;
+    for (int columns = 0; columns < (full_length() ? 2 : 1); columns++) {
+        struct generated g = { .text = text };
+        hp_cuda_generate(&g, call, target, columns);
+        if (!c->types) {
+            c->types = g.types;
+            add(c, g.types);
+            add(c, hp_cuda_generic);
+            add(c, hp_cuda_columns);
+        }
+        assert_string_equal(c->types, g.types); /* cases are small */
+        add_kernel(c, text);
+    }
+}
+
+static void collect_case(struct collection *c, const struct op_case *of, enum real real)
+{
+    struct subject s = subject_new(of, real);
+    for (int p = 0; p < s.nest->n_passes; p++)
+        for (int fresh = soak_length() ? 0 : 1; fresh < 2; fresh++) {
+            struct kernel_call call = call_of(&s, p);
+            memcpy(call.value, s.value, sizeof call.value);
+            memcpy(call.grad, s.grad, sizeof call.grad);
+            call.add_after = true;
+            call.fresh = call.fresh_grad = fresh ? ~(operand_set)0 : 0;
+            hp_cuda_targets(&call, collect, c);
+        }
+    subject_free(&s);
+}
+
+static void test_kernels_of_operators(void **state)
+{
+    (void)state;
+    skip_without_compiler();
+    for (int real = REAL_F32; real <= (soak_length() ? REAL_F64 : REAL_F32); real++) {
+        struct collection c = { .types = NULL };
+        for (int i = 0; i < OP_CASE_COUNT; i++)
+            if (hp_kernel_exists(op_cases[i].kind) &&
+                (i == 0 || op_cases[i].kind != op_cases[i - 1].kind || soak_length()) &&
+                in_length(i, 9, 1))
+                collect_case(&c, &op_cases[i], (enum real)real);
+        printf("%d kernels, %zu bytes\n", c.n, c.used);
+        compile(real == REAL_F32 ? "operators_f32" : "operators_f64", c.source);
+        free(c.source);
+        hp_arena_free(&c.arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sources_of_the_tree),
+                                        cmocka_unit_test(test_kernels_of_operators) };
+    return cmocka_run_group_tests_name("run: CUDA sources", tests, NULL, NULL);
+}
