@@ -151,7 +151,7 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
 const char *hp_problem_room_words(const struct problem *problem)
 {
     struct memory_how how = memory_how(problem);
-    return hp_room_words(problem->machine, problem->options->memory_bytes, &how);
+    return hp_room_words(problem->machine, problem->options->memory_bytes, &how, true);
 }
 
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,
