@@ -146,7 +146,7 @@ static bool of_whole_batch(enum attr_id id)
            id == ATTR_OUTPUT_BYTES;
 }
 
-/* What is told of the whole batch follows it. */
+/* Figures of the whole batch grow with the batch. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *op,
                                     const struct op_traits *row, struct attrs *out)
 {

@@ -8,7 +8,7 @@
 
 #include "machine/machine.h"
 
-/* Where a plan comes from. */
+/* The file or text that a plan is read from. */
 struct source {
     const char *folder; /* that relative paths start from, with its last '/'; "": here */
     const struct hypar_plan_read_options *options;
@@ -16,7 +16,7 @@ struct source {
     struct hypar_machine *machine;
 };
 
-/* What a file says of a path is meant from where the file lies. */
+/* Relative paths in a file begin at the folder of the file. */
 static const char *resolve(struct arena *scratch, const char *folder, const char *path)
 {
     return path[0] == '/' ? path : hp_arena_printf(scratch, "%s%s", folder, path);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/work.h"
 #include "plan/memory_terms.h"
 #include "split/cover.h"
 
@@ -144,7 +145,8 @@ static struct cover *held_by(struct holdings *h, int device)
     return &h->holding[h->of_device[device]].cover;
 }
 
-/* What each part of `op` reads of parameter operand `o`, added to what its device holds. */
+/* Add the elements of parameter operand `o` that each part of `op` reads to those that its
+ * device holds. */
 static void hold_operand(const struct hypar_plan *plan, int op, int o, struct holdings *h)
 {
     const struct nest *nest = plan->graph->ops[op].nest;

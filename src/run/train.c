@@ -293,7 +293,7 @@ static void collect_losses(struct trainer *t, double *loss, int n, int steps)
 /* Rank 0 decides what all ranks do after a step. */
 enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_FINITE };
 
-/* What is due after a step. */
+/* The work that is due after a step. */
 struct due {
     bool save, test;
 };

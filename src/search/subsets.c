@@ -226,7 +226,7 @@ static void add_faster(struct picking *p, bool by_links)
     }
 }
 
-/* Whether a plan uses each unit, and how many it leaves idle. */
+/* Find the units that a plan uses, and the number of units that it leaves idle. */
 static bool *find_used(struct picking *p, const struct hypar_plan *plan, int *n_idle)
 {
     bool *device = NEW(p->arena, bool, p->problem->machine->n_devices);

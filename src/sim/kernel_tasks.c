@@ -197,7 +197,7 @@ static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel
     run->n_places = 0;
 }
 
-/* What the framework converts for a pass, on every device. */
+/* The conversions of precision that the framework makes for a pass, on every device. */
 static operand_set casts_of(const struct timing *s, const struct op_pass *what)
 {
     const struct op *op = &s->lowering->graph->ops[what->op];
@@ -439,7 +439,7 @@ static void add_exchange(struct timing *s, int b, int exchange, double each_s, d
     }
 }
 
-/* What the hosts do in a step, by device. */
+/* The time of the hosts in a step, by device. */
 struct launches {
     double *kernels, *seconds;
     double times; /* how often the body at hand is run */

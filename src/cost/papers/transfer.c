@@ -119,7 +119,7 @@ static double longest(const struct borders *from, const struct borders *to, int 
     return most;
 }
 
-/* What all readers together share with the writer's parts before i, for i = 0 .. n. */
+/* Elements that all readers together share with the writer's parts before i, for i = 0 .. n. */
 static double *sent_before(struct arena *arena, const struct borders *from,
                            const struct borders *to)
 {

@@ -164,7 +164,7 @@ static struct side side_of(const struct loops *l, int i)
     return (struct side){ i, l->extent[i], { l->step[0][i], l->step[1][i], l->step[2][i] } };
 }
 
-/* How a matrix in map `m` with these rows and columns is stored; false: it is no matrix. */
+/* The layout of a matrix in map `m` with these rows and columns; false: it is no matrix. */
 static bool stored(const struct side *rows, const struct side *columns, int m, bool *transposed,
                    int64_t *ld)
 {

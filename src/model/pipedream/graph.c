@@ -39,7 +39,7 @@ int hp_text_profile_order(const struct text_profile *p, int *order)
     return n;
 }
 
-/* What becomes of a node. */
+/* A node becomes an operator, an input, or nothing. */
 enum fate { OPERATOR, INPUT, DROPPED };
 
 struct making {

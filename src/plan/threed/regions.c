@@ -44,7 +44,7 @@ static bool touch(struct growing *g, int tensor, int dim)
     return true;
 }
 
-/* What of its tensors is split with the axis belongs to the region, too. */
+/* Tensors of the operator that are split with the axis belong to the region, too. */
 static bool touch_all(struct growing *g, int op, int axis)
 {
     const struct op *o = &g->graph->ops[op];

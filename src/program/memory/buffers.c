@@ -1,4 +1,4 @@
-/* Which arrays devices need to hold what their tasks read and write, and for how long. */
+/* The arrays that devices need for the operands of their tasks, and how long they last. */
 #include "program/memory/buffers.h"
 
 #include <limits.h>
@@ -53,7 +53,7 @@ struct access {
     int next;         /* of the same device, -1 */
 };
 
-/* What a device touches of the place at hand. */
+/* A device that touches the place. */
 struct holder {
     int device;
     int access;   /* the latest, -1 */

@@ -1,4 +1,4 @@
-/* What lies on each device when it is fullest. */
+/* The contents of each device's memory when it is fullest. */
 #include "program/memory/memory.h"
 
 #include <assert.h>
@@ -186,7 +186,7 @@ static bool advance(struct memory_maker *m, struct flights *f, const struct slot
     return over;
 }
 
-/* What slot `i` has sent is held from now on (+1), or no more (-1). */
+/* The messages that slot `i` sent are held from now on (+1), or no more (-1). */
 static void count_sent(struct memory_maker *m, const struct slot_list *list, struct flights *f,
                        int i, int sign)
 {
@@ -364,7 +364,7 @@ static void begin_body(struct memory_maker *m, int b)
     }
 }
 
-/* What users of the model want of a body. */
+/* Fill the members of the model that describe a body. */
 static void hand_over(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;

@@ -97,7 +97,7 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     }
 }
 
-/* What owners have of a place that is divided. */
+/* The pieces of a divided place, on their owners. */
 static void add_pieces(struct memory_maker *m, struct place place)
 {
     const struct hypar_plan *plan = m->program->plan;

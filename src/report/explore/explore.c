@@ -334,7 +334,8 @@ static void tell_fixed(FILE *to, const struct hypar_exploration *e)
         hp_put_line(to, "Planners that choose do so with these levels fixed: %s.", fix);
 }
 
-/* What simulated steps are run as, on the first machine. */
+/* The rows of framework and devices that simulated steps are made with, on the first machine.
+ */
 static void tell_rows(FILE *to, struct arena *arena, const struct hypar_exploration *e)
 {
     static const struct hypar_framework usual;

@@ -332,7 +332,7 @@ static int64_t nanoseconds(double seconds)
     return (int64_t)llround(fmax(-most, fmin(seconds * 1e9, most)));
 }
 
-/* Where measured events come from, by rank. */
+/* The measured events of each rank. */
 struct trace_source {
     bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
     const void *what;

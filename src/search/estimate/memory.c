@@ -26,7 +26,7 @@ struct boxes_held {
     double elements; /* 0: none */
 };
 
-/* What a device holds of a place. */
+/* The boxes of a place that a device holds, and how long. */
 struct holding {
     struct boxes_held all, back; /* `back`: what later phases than the first touch */
     int stage;

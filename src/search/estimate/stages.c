@@ -1,4 +1,4 @@
-/* What stages take: passes of the busiest device, exchanges that are waited for. */
+/* The time of stages: passes of the busiest device, and exchanges that devices wait for. */
 #include <math.h>
 
 #include "cost/work.h"

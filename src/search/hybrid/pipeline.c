@@ -158,7 +158,8 @@ static double border_seconds(const struct line *hop, const struct stage_time *t)
     return hp_border_seconds(hop, t->border_bytes, t->exchanges);
 }
 
-/* What comes in from both sides for a micro-batch, activations and errors, keeps the links. */
+/* The time for which the activations and errors of a micro-batch occupy the links of a stage.
+ */
 static double link_seconds(const struct cutting *c, const struct line *hop,
                            const struct stage_time *t)
 {

@@ -1,4 +1,4 @@
-/* Where a graph may be cut into stages. */
+/* The places where a graph may be cut into stages. */
 #include "graph/cut_points.h"
 #include "search/hybrid/stage.h"
 

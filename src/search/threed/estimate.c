@@ -140,7 +140,7 @@ static double sample_seconds(const struct problem *problem, int i, bool again)
            hp_op_seconds(op->nest, backward, range, hp_present(op), &at);
 }
 
-/* What is left of an operator's time as samples become fewer. */
+/* The time of all operators that does not shrink with the number of samples. */
 static double fixed_seconds(const struct problem *problem, const double *op_s,
                             const bool *again)
 {
