@@ -78,8 +78,9 @@ $ cd $TMP && hypar explain alex.json
 >                                                        +66 %, w=8 +66 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has (one: on all of its stage, or of the
-> machine), in the order in which the plan lists them.
+> Split otherwise: with the operators that only follow it, on the devices that it
+> has (one: on all of its stage, or of the machine), in the order in which the
+> plan lists them.
 >
 > what would help                       step   change   memory
 > links between nodes twice as fast  9.78 ms*   -44 %   107 MB
@@ -212,8 +213,9 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > all others                                71.1 ms  41.3 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has (one: on all of its stage, or of the
-> machine), in the order in which the plan lists them.
+> Split otherwise: with the operators that only follow it, on the devices that it
+> has (one: on all of its stage, or of the machine), in the order in which the
+> plan lists them.
 >
 > what would help                       step   change   memory
 > devices twice as fast              87.9 ms*   -49 %  3.37 GB

@@ -171,9 +171,10 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     hp_put_line(to, "Each row with what follows the operator (norms, additions, activations), "
                     "what it sends and its updates: in all the critical path above.");
     if (any)
-        hp_put_line(to,
-                    "Split otherwise: on the devices that it has (one: on all of its stage, "
-                    "or of the machine), in the order in which the plan lists them.");
+        hp_put_line(
+            to, "Split otherwise: with the operators that only follow it, on the devices that "
+                "it has (one: on all of its stage, or of the machine), in the order in "
+                "which the plan lists them.");
     if (!any && !*info.ops_left_out)
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*info.ops_left_out)
