@@ -197,6 +197,11 @@ const struct command *opt_command(int i);
 enum { OPT_MAX_ROWS = 64 };
 int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS]);
 
+/* HYPAR_USAGE if a word of argv is written as a long option and is in none of the rows, which
+ * are the command's: tells which one was meant, or which commands have it. */
+enum hypar_status opt_check_names(const struct command *command, const struct argp_option *row,
+                                  int argc, char **argv, struct hypar_error *err);
+
 /* Does it go to standard output? `path` may be NULL. */
 bool opt_is_standard(const char *path);
 
