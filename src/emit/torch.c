@@ -279,7 +279,7 @@ static enum hypar_status check_arguments(const struct torch_script *s, struct hy
     return HYPAR_OK;
 }
 
-/* What the plan says of a step, beside which the script can measure. */
+/* The plan's predictions of a step, with which the script compares its measurements. */
 static enum hypar_status find_planned(const struct torch_script *s, struct torch_tables *t,
                                       struct hypar_error *err)
 {

@@ -412,6 +412,38 @@ class Forms(unittest.TestCase):
                 planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2", "--planner", "dp", "--for", "torch", "-qo", path + ".plan"], capture_output=True, text=True)
             self.assertEqual((planned.returncode, "mixes samples, and replicas and micro-batches of PyTorch have their own" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
 
+    def test_orders(self):
+        """Samples may be sorted if they are put back, as experts do; a function along samples, or of neighbours in that order, mixes them."""
+        class Ordered(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.function = function
+
+            def forward(self, x):
+                order = x[:, 0].sort().indices
+                return self.function(x, order)
+
+        def put_back(x, order):
+            back = torch.empty_like(order)
+            back[order] = torch.arange(len(order))
+            return x[order].relu()[back]
+        functional = nn.functional
+        for function, said in (
+                (put_back, None), (lambda x, order: x[order].relu()[order.argsort()], None),
+                (lambda x, order: torch.zeros_like(x).index_add(0, order, x[order].relu()), None),
+                (lambda x, order: x[order].relu(), "sort"), (lambda x, order: x.sort(0).values, "sort"), (lambda x, order: x + x[order], "add"),
+                (lambda x, order: (x[order] - x[order].roll(1, 0))[order.argsort()], "roll"),
+                (lambda x, order: x[order].view(-1, 8).relu().view(-1, 4)[order.argsort()], "view"),
+                (lambda x, order: x * functional.softmax(x, 0), "softmax"), (lambda x, order: x.cumsum(0), "cumsum"), (lambda x, order: x.flip(0) * x, "flip"),
+                (lambda x, order: x.cumsum(1) * functional.softmax(x, -1), None)):
+            made = graph(nn.Sequential(nn.Linear(6, 4), Ordered(function), nn.Linear(4, 3)), torch.randn(8, 6), loss="mse_loss")
+            self.assertEqual([re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], [said] if said else [])
+        for name, how, said in (("mixtral", {}, []), ("qwen2_moe", {}, []), ("mixtral", {"output_router_logits": True}, ["mul"])):
+            model, given = HUGGING[name]()
+            vars(model.config).update(how)
+            made = graph(model, kwargs={**given, "labels": given["input_ids"]})
+            self.assertEqual([re.search(r"py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], said)
+
     def test_summed(self):
         """A loss that is a sum over samples is no mean: scripts of plans add up what parts of the batch have. One of each is neither."""
         class Compares(Linears):

@@ -10,6 +10,7 @@ from torch.export.graph_signature import InputKind
 from . import aten, losses, shapes, table, views  # noqa: F401 (aten fills the table)
 from .export import Cannot, Host, user_line
 from .network import Graph
+from .orders import GROUPED
 from .patterns import name_of
 from .views import Tensor
 
@@ -330,7 +331,7 @@ class Translation:
                 return
 
 
-PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "_grouped_mm", "grouped_mm"}
+PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", *GROUPED}
 
 
 def flops_of(nodes, host):

@@ -27,8 +27,8 @@ static bool copy_ends_first(const struct memory_maker *m, int tensor)
                                 m->finder.held.shard[tensor] < HYPAR_SHARD_GRADIENTS));
 }
 
-/* Are trained weights as wide as their masters? Then a copy is beside the weight itself; of a
- * narrower one, the master is in the optimizer's state. */
+/* Are trained weights as wide as their masters? Then the weight is its own master, and a copy
+ * takes memory in addition. The master of a narrower weight is in the optimizer's state. */
 static bool are_masters(const struct hypar_plan *plan)
 {
     return hp_precision_bytes(plan->precision) ==
@@ -124,7 +124,7 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     }
 }
 
-/* What owners have of a place that is divided. */
+/* The pieces of a divided place, on their owners. */
 static void add_pieces(struct memory_maker *m, struct place place)
 {
     const struct hypar_plan *plan = m->program->plan;
@@ -196,9 +196,9 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
                 &of, 1);
     if (buffer->kept)
         hp_add_held(&body->lasts[device][first * (n + 1) + last], &of, 1);
-    if (buffer->over)
+    if (buffer->held_past_slot)
         body->over[hp_memory_at(m->model, device, last)] += hp_held_sum(&of);
-    else if (buffer->waits)
+    else if (buffer->held_until_action)
         hp_add_held(&body->waits[hp_memory_at(m->model, device, last)], &of, 1);
     else if (buffer->end >= 0)
         hp_add_held(&body->pass[buffer->end].end, &of, 1);

@@ -72,4 +72,26 @@ struct cuda_running {
     double count; /* of the numbers in a mean */
 };
 
+/* Rows of a gradient that are added to the rows of a table that ids name. */
+struct cuda_lookup {
+    const int *ids;
+    const void *from;
+    void *to;
+    long long extent[3], id_step[3], from_step[3];
+    long long lo, hi, width, to_row, to_column, from_column;
+};
+
+/* Scores of some heads: dense arrays [heads, queries, keys]; steps are those of heads, queries,
+ * keys. */
+enum { CUDA_ATTENTION_THREADS = 128 };
+struct cuda_attention {
+    void *scores, *dp;
+    const void *bias, *t;
+    void *m;
+    long long heads, queries, keys, first_query, first_key;
+    long long bias_step[3], t_step[2], m_step[2], m_second;
+    double scale, cap, least;
+    int causal, of_bias, fresh;
+};
+
 #endif /* RUN_BACKEND_CUDA_ARGUMENTS_H */
