@@ -360,7 +360,9 @@ static const char TEXT_CONSTANTS[] =
 "        if isinstance(value, torch.Tensor):\n"
 "            values[n] = value\n"
 "    return values\n"
-"\n\n"
+"\n\n";
+
+static const char TEXT_IN_STAGES[] =
 "def repeat_inside(attention):\n"
 "    \"\"\"Keys and values whose heads a model repeats beside a mask are repeated by attention itself, which saves them once.\"\"\"\n"
 "    aten, before = torch.ops.aten, []\n"

@@ -85,7 +85,9 @@ static const char TEXT_MEASURED[] =
 "        size = sum(x.nbytes for x in tree_leaves(what) if isinstance(x, torch.Tensor))\n"
 "        if name == \"send\" or name in self.times:\n"
 "            self.sent[name] = self.sent.get(name, 0) + size * (1 if name == \"send\" else self.times[name] * (n - 1) / n)\n"
-"\n"
+"\n";
+
+static const char TEXT_TELL[] =
 "    def tell(self, mesh):\n"
 "        \"\"\"Print planned and measured bytes: those that all processes send, and the most on one process.\"\"\"\n"
 "        cuda, every = mesh.device_type == \"cuda\", [None] * dist.get_world_size()\n"

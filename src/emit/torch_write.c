@@ -689,6 +689,7 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
         put_replicas(s, to);
     if (s->stages) {
         fputs(TEXT_CONSTANTS, to);
+        fputs(TEXT_IN_STAGES, to);
         fprintf(to, TEXT_TRACE, narrows_attention(s) ? "one_precision(), " : "");
     }
     if (s->stages)
@@ -712,5 +713,6 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     if (s->graph->n_arguments > 0)
         fputs(TEXT_BATCH, to);
     fputs(TEXT_MEASURED, to);
+    fputs(TEXT_TELL, to);
     put_main(s, to);
 }
