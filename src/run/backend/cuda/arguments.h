@@ -94,4 +94,16 @@ struct cuda_attention {
     int causal, of_bias, fresh;
 };
 
+/* Some samples of a convolution; three dimensions, of which missing ones have one element. x
+ * has its element at position 0, of x or of dx. */
+struct cuda_convolution {
+    void *x, *columns, *turned;
+    const void *dy;
+    long long n; /* elements that the kernel writes */
+    long long samples, channels, x_sample, x_channel, dy_sample, dy_channel;
+    long long x_step[3], outputs[3], first_output[3], taps[3], stride[3], pad[3], dilation[3];
+    long long size[3], positions[3], first_position[3];
+    int fresh;
+};
+
 #endif /* RUN_BACKEND_CUDA_ARGUMENTS_H */

@@ -72,10 +72,18 @@ static void clear(const struct backend *b, const struct kernel_call *call, int o
     b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
+/* Of two operands. */
+static bool is_product(const struct target *t)
+{
+    operand_set reads = t->reads | t->reads_grad;
+    return !t->formula && reads & (reads - 1);
+}
+
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target))
+    if (hp_cuda_multiply(b->card, call, target) ||
+        (is_product(target) && hp_cuda_convolve(b, call)))
         return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };
