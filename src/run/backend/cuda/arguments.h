@@ -28,7 +28,7 @@ struct cuda_update {
 enum { CUDA_SQUARE_BLOCKS = 128, CUDA_SQUARE_THREADS = 256 };
 
 /* The threads of a block, at most, that compute sums of columns. */
-enum { CUDA_COLUMN_THREADS = 256 };
+enum { CUDA_COLUMN_THREADS = 1024 };
 
 /* A pass of an operator, for a kernel that was generated for it (generate.h). */
 enum { CUDA_MOST_DATA = 12, CUDA_MOST_NUMBERS = 224, CUDA_CONSTANTS = 4 };

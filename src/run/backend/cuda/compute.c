@@ -36,8 +36,8 @@ static struct cuda_grid grid_of(const struct generated *g)
     struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
     if (!g->in_columns)
         return hp_cuda_grid(g->outer);
-    while (2 * grid.threads[0] * grid.threads[1] <= CUDA_COLUMN_THREADS &&
-           EACH * grid.threads[1] <= g->inner)
+    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
+    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
         grid.threads[1] *= 2;
     while (grid.threads[0] * grid.threads[1] < WARP)
         grid.threads[0] *= 2;
