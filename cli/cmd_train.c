@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of a pipeline", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: micro-batches of a batch", 0 },
     OPT_FOLLOW_LINKS_ROW,
-    { "data", OPT_DATA, "WHAT", 0,
+    { "data", OPT_DATA_FILES, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
     { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
     { "partial-weights", OPT_PARTIAL_WEIGHTS, NULL, 0,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/work.h"
 #include "plan/memory_terms.h"
 #include "split/cover.h"
 
@@ -11,15 +12,12 @@
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer)
 {
-    static const double moments_of[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
-    };
     double weight = hp_precision_bytes(precision);
     double gradient = hp_precision_bytes(hp_gradient_precision(precision, fp32_gradients));
     double master = hp_precision_bytes(hp_master_precision(precision));
-    return (struct param_bytes){
-        weight, gradient, master * moments_of[optimizer] + (weight < master ? master : 0)
-    };
+    return (struct param_bytes){ weight, gradient,
+                                 master * hp_optimizer_moments(optimizer) +
+                                     (weight < master ? master : 0) };
 }
 
 struct param_how hp_param_how(const struct hypar_plan *plan)
@@ -126,7 +124,7 @@ const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
     return hp_room_words(plan->machine, limit_bytes, &how, false);
 }
 
-/* What devices hold of one parameter. */
+/* The bytes that devices hold for one parameter. */
 struct holdings {
     struct arena *scratch;
     int *of_device; /* index of its cover, -1: none */
@@ -147,7 +145,8 @@ static struct cover *held_by(struct holdings *h, int device)
     return &h->holding[h->of_device[device]].cover;
 }
 
-/* What each part of `op` reads of parameter operand `o`, added to what its device holds. */
+/* Add the elements of parameter operand `o` that each part of `op` reads to those that its
+ * device holds. */
 static void hold_operand(const struct hypar_plan *plan, int op, int o, struct holdings *h)
 {
     const struct nest *nest = plan->graph->ops[op].nest;

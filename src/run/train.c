@@ -62,8 +62,8 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     return HYPAR_OK;
 }
 
-/* The steps of a window: under pipedream the pipeline is empty before and after it. Windows
- * have equal lengths, as far as saving and testing allow; the last one may be shorter. */
+/* The steps of a window: under pipedream the pipeline is empty before and after a window.
+ * Windows have equal lengths, unless a step to save or to test ends one earlier. */
 static int64_t window_of(const struct trainer *t)
 {
     enum { MOST = 64 };
@@ -300,10 +300,10 @@ static void collect_losses(struct trainer *t, double *loss, int n, int steps)
         loss[i] *= (double)n / steps;
 }
 
-/* What all ranks do after a step; rank 0 decides. */
+/* Rank 0 decides what all ranks do after a step. */
 enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_FINITE };
 
-/* What is due after a step. */
+/* The work that is due after a step. */
 struct due {
     bool save, test;
 };

@@ -97,7 +97,7 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     }
 }
 
-/* What owners have of a place that is divided. */
+/* The pieces of a divided place, on their owners. */
 static void add_pieces(struct memory_maker *m, struct place place)
 {
     const struct hypar_plan *plan = m->program->plan;
@@ -169,9 +169,9 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
                 &of, 1);
     if (buffer->kept)
         hp_add_held(&body->lasts[device][first * (n + 1) + last], &of, 1);
-    if (buffer->over)
+    if (buffer->held_past_slot)
         body->over[hp_memory_at(m->model, device, last)] += hp_held_sum(&of);
-    else if (buffer->waits)
+    else if (buffer->held_until_action)
         hp_add_held(&body->waits[hp_memory_at(m->model, device, last)], &of, 1);
     else if (buffer->end >= 0)
         hp_add_held(&body->pass[buffer->end].end, &of, 1);

@@ -310,7 +310,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
             hp_time_text(arena, s.step_s));
-    hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &s.how.framework));
+    hp_put_line(to, "%s", hp_run_as_text(arena, plan->machine, &s.how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &s.interval));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",

@@ -108,7 +108,7 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
-/* Of a plan that would take long to lower: what it needs if everything is kept. */
+/* The need of a plan that would take long to lower, as if devices kept everything. */
 static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
                                     struct hypar_memory *fullest, struct hypar_error *err)
 {

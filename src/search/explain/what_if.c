@@ -347,8 +347,8 @@ static void try_without_sharding(struct changes *c)
 
 /* Memory --------------------------------------------------------------------------------- */
 
-/* Mark those of the first `n` rows that need more memory than there is as impossible. Add a row
- * with twice the memory for the fastest of them that fits in it. */
+/* Mark the rows among the first `n` that need more memory than the devices have as impossible.
+ * Add a row with twice the memory, for the fastest of them that fits in it. */
 static void sort_out_memory(struct changes *c, int n)
 {
     int best = -1;
