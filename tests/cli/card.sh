@@ -30,6 +30,14 @@ losses --steps 4 --device cuda --resume "$dir/half" >>"$dir/card"
 sed -i 's|/[24] |/N |' "$dir/cpu" "$dir/card"
 cmp "$dir/cpu" "$dir/card" || fail=1
 
+# The prediction is for the card if its name is that of a device, else for the processor.
+told() { # TEXT: in notes
+    hypar train mlp:6-5-4 --batch 4 --steps 2 --device cuda 2>&1 >"$dir/out" | tr -s '\n ' ' ' | grep -q "$1"
+}
+told 'the prediction is for the processor' || { echo 'wrong: no note about the processor' && fail=1; }
+! HYPAR_STAND_IN_NAME='NVIDIA H200' told 'the prediction is' || { echo 'wrong: a note about an H200' && fail=1; }
+grep -q 'step, mean' "$dir/out" || fail=1
+
 refused() { # EXIT-CODE TEXT OPTIONS...
     want=$1 text=$2
     shift 2

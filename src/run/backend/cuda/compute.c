@@ -36,8 +36,8 @@ static struct cuda_grid grid_of(const struct generated *g)
     struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
     if (!g->in_columns)
         return hp_cuda_grid(g->outer);
-    while (2 * grid.threads[0] * grid.threads[1] <= CUDA_COLUMN_THREADS &&
-           EACH * grid.threads[1] <= g->inner)
+    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
+    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
         grid.threads[1] *= 2;
     while (grid.threads[0] * grid.threads[1] < WARP)
         grid.threads[0] *= 2;
@@ -72,10 +72,18 @@ static void clear(const struct backend *b, const struct kernel_call *call, int o
     b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
+/* Of two operands. */
+static bool is_product(const struct target *t)
+{
+    operand_set reads = t->reads | t->reads_grad;
+    return !t->formula && reads & (reads - 1);
+}
+
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target))
+    if (hp_cuda_multiply(b->card, call, target) ||
+        (is_product(target) && hp_cuda_convolve(b, call)))
         return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };

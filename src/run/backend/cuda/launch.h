@@ -28,4 +28,7 @@ void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *c
  * is missing, or vectors are not contiguous (attention.c). */
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call);
 
+/* The same for a convolution (convolution.c). */
+bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call);
+
 #endif /* RUN_BACKEND_CUDA_LAUNCH_H */
