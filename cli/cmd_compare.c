@@ -35,7 +35,9 @@ static const struct argp_option options[] = {
       "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
       0 },
     { "proposals", OPT_PROPOSALS, "N", 0,
-      "flexflow, auto, own planners that take it: so many (until it finds no more)", 0 },
+      "flexflow, auto, own planners that take it: number of proposals (default: until none "
+      "improves the plan)",
+      0 },
     OPT_SIMULATION_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the steps to FILE", 0 },

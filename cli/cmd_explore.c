@@ -37,9 +37,10 @@ static const struct argp_option options[] = {
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
-      "choices level by level, and where their time comes from: array (HyPar's accelerators), "
-      "levels, paper (the one of both that the device is for) or simulated (paper for HyPar's "
-      "accelerators and with --levels or --layers, else simulated)",
+      "model of the step's time: array (HyPar's accelerators), levels, paper (array for "
+      "HyPar's "
+      "accelerators, else levels) or simulated (default: paper for HyPar's accelerators and "
+      "with --levels or --layers, else simulated)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
@@ -92,7 +93,7 @@ static enum hypar_status read_options(const struct args *args,
                                            .precision = choices.precision,
                                            .fp32_gradients = choices.fp32_gradients,
                                            .framework_bytes = choices.framework_bytes,
-                                           .memory_margin = choices.memory_margin,
+                                           .memory_certainty = choices.memory_certainty,
                                            .optimizer = choices.optimizer };
     if (status == HYPAR_OK)
         status = read_cost(args, &how->cost, err);

@@ -8,9 +8,11 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0,
       "of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },
     { "on", OPT_ON, "MACHINE", 0,
-      "outputs of nccl-tests and OSU are of MACHINE, without device= (as they tell)", 0 },
+      "the machine on which nccl-tests and OSU ran, without device= (default: as their outputs "
+      "say)",
+      0 },
     { "write-as", OPT_WRITE_AS, "FILE", 0,
-      "of steps: write how they were run to FILE, a framework file", 0 },
+      "measured steps: write the framework that they ran as to FILE", 0 },
     { 0 },
 };
 

@@ -14,8 +14,7 @@
 #include "cli/profile_trace.h"
 
 static const struct argp_option options[] = {
-    { "on", OPT_ON, "MACHINE", 0, "this one with so many ranks: local:N (one for each core)",
-      0 },
+    { "on", OPT_ON, "MACHINE", 0, "this machine with N ranks: local:N (one for each core)", 0 },
     { "planner", OPT_PLANNER, "NAMES", 0,
       "measure what these plans run, as dp,gpipe (all that are usual)", 0 },
     { "links", OPT_LINKS, NULL, 0, "measure messages anew", 0 },

@@ -32,8 +32,8 @@ static const struct argp_option options[] = {
     { "measured", OPT_MEASURED, "SECONDS", 0,
       "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
     { "check-delta", OPT_CHECK_DELTA, "N", 0,
-      "N random changes of one operator, in full and by delta: the same?", 0 },
-    { "seed", OPT_SEED, "N", 0, "of these changes (0)", 0 },
+      "check that delta and full simulation agree after N random changes of an operator", 0 },
+    { "seed", OPT_SEED, "N", 0, "random numbers of these changes (0)", 0 },
     { 0 },
 };
 

@@ -84,7 +84,7 @@ enum opt_key {
     OPT_AXES,
     OPT_CHUNKS,
     OPT_PIPELINE,
-    OPT_REPLICAS,
+    OPT_DATA_DEGREE,
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
     OPT_TENSOR,
@@ -99,7 +99,7 @@ enum opt_key {
     OPT_CHECK,
     OPT_CHECKPOINT,
     OPT_CLIP,
-    OPT_DATA,
+    OPT_DATA_FILES,
     OPT_EVERY,
     OPT_FORWARD,
     OPT_PLANNER_OPTION,
@@ -163,7 +163,7 @@ struct args {
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
-    int64_t memory_margin; /* per cent */
+    int64_t memory_certainty; /* per cent */
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel, largest_batch;
@@ -197,6 +197,11 @@ const struct command *opt_command(int i);
 enum { OPT_MAX_ROWS = 64 };
 int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS]);
 
+/* HYPAR_USAGE if a word of argv is written as a long option and is in none of the rows, which
+ * are the command's: tells which one was meant, or which commands have it. */
+enum hypar_status opt_check_names(const struct command *command, const struct argp_option *row,
+                                  int argc, char **argv, struct hypar_error *err);
+
 /* Does it go to standard output? `path` may be NULL. */
 bool opt_is_standard(const char *path);
 
@@ -218,35 +223,35 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                      \
-    { "precision",                                                                            \
-      OPT_PRECISION,                                                                          \
-      "NAME",                                                                                 \
-      0,                                                                                      \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                     \
-      0 },                                                                                    \
-        { "gradient-precision",                                                               \
-          OPT_GRADIENT_PRECISION,                                                             \
-          "NAME",                                                                             \
-          0,                                                                                  \
-          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs; fp32 " \
-          "under fsdp, megatron)",                                                            \
-          0 },                                                                                \
-        { "optimizer",                                                                        \
-          OPT_OPTIMIZER,                                                                      \
-          "NAME",                                                                             \
-          0,                                                                                  \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                   \
-          0 },                                                                                \
-        { "framework-memory",                                                                 \
-          OPT_FRAMEWORK_MEMORY,                                                               \
-          "BYTES",                                                                            \
-          0,                                                                                  \
-          "that the framework takes of each device besides, such as 2GB (0)",                 \
-          0 },                                                                                \
-    {                                                                                         \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                     \
-            "how likely a plan is to fit into a device's own memory (95)", 0                  \
+#define OPT_NUMBERS_ROWS                                                                  \
+    { "precision",                                                                        \
+      OPT_PRECISION,                                                                      \
+      "NAME",                                                                             \
+      0,                                                                                  \
+      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                 \
+      0 },                                                                                \
+        { "gradient-precision",                                                           \
+          OPT_GRADIENT_PRECISION,                                                         \
+          "NAME",                                                                         \
+          0,                                                                              \
+          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 " \
+          "(that of the parameters; fp32 under fsdp, megatron)",                          \
+          0 },                                                                            \
+        { "optimizer",                                                                    \
+          OPT_OPTIMIZER,                                                                  \
+          "NAME",                                                                         \
+          0,                                                                              \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",               \
+          0 },                                                                            \
+        { "framework-memory",                                                             \
+          OPT_FRAMEWORK_MEMORY,                                                           \
+          "BYTES",                                                                        \
+          0,                                                                              \
+          "memory of each device that the framework takes besides, such as 2GB (0)",      \
+          0 },                                                                            \
+    {                                                                                     \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                 \
+            "how likely a plan is to fit into a device's own memory (95)", 0              \
     }
 
 #define OPT_DROPOUT_MASKS_ROW                                                                  \

@@ -86,7 +86,8 @@ struct hypar_fit_row {
     double measured_s, before_s, after_s;
     double held_out_s; /* predicted by constants fitted without it; 0: not done */
     bool outlier;      /* too far off to be used */
-    const char *moves; /* the fitted figure that it feels most; NULL: none */
+    const char
+        *moves; /* the fitted figure that changes this row's prediction most; NULL: none */
 };
 
 /* Row `i`, in the order of the tables; false past the last. */

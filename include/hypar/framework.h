@@ -62,25 +62,25 @@ enum hypar_traffic {
     HYPAR_TRAFFIC_COUNT,
 };
 
-/* Memory of a device that no tensor of the plan is, where the device runs frameworks (its
- * context_bytes). Members that are 0 are as usual. */
+/* Memory of a device besides the tensors of the plan, on devices that run frameworks (their
+ * context_bytes is above 0). A member that is 0 has its usual value. */
 struct hypar_framework_memory {
     bool bare; /* nothing but tensors is there: papers' devices, hypar's own runtime */
     double context_bytes;      /* of libraries, beside the device's own; usual: 0 */
     double communicator_bytes; /* of each kind of group that a device exchanges with */
     double workspaces;         /* handles and streams with a workspace for products */
     double workspace_bytes;    /* of each, where the library is told; usual: the device's */
-    double fragmentation;      /* what the allocator holds beside what it handed out, as a share
-                                  of this */
+    double fragmentation;      /* memory that the allocator holds and no tensor uses, as a share
+                                  of what it handed out */
     double logits_fp32; /* tensors in fp32 as large as the logits, at the loss; usual: 0. The
-                           first  is kept from the forward to the backward half in place of the
-                           short  logits, the others are there in the backward half */
+                           first is kept from the forward to the backward half in place of the
+                           short logits, the others are there in the backward half */
     double deferred_logits; /* micro-batches whose errors of the logits wait for the gradient of
                                the last product's weights */
     bool flat_gradients; /* gradients lie in buffers that last from step to step, whatever the
                             kernels are */
     bool bucket_copies;  /* gradients that are summed whole lie once more in buckets that last,
-                            in  the parameters' precision */
+                            in the parameters' precision */
     bool
         state_by_stage;  /* each stage that uses a parameter divides the optimizer's state of it
                             among its own devices; else all devices that have the parameter do */
@@ -93,8 +93,8 @@ struct hypar_framework_memory {
 struct hypar_calibration {
     int rows;       /* 0: not calibrated */
     double bias;    /* mean of log(measured / predicted) */
-    double spread;  /* standard deviation of it */
-    double pair;    /* of the log of a ratio of two steps of one network, likewise */
+    double spread;  /* standard deviation of that logarithm */
+    double pair;    /* the same for the ratio of two steps of one network */
     const char *on; /* which rows; NULL: none */
 };
 

@@ -13,9 +13,8 @@
  *     RESERVED    what the allocator holds and does not hand out
  *     DEVICE      what lies outside the allocator
  *
- * The bytes of a tensor term are counted from the program: each buffer of a pass names its term
- * (src/program/memory/buffers.h). The bytes of any other term are a function MEMBER_bytes() of
- * src/plan/memory_terms.c. */
+ * The bytes of a tensor term are counted from the program (src/program/memory). The bytes of
+ * any other term are a function MEMBER_bytes() of src/plan/memory_terms.c. */
 #ifndef HYPAR_MEMORY_TERMS_H
 #define HYPAR_MEMORY_TERMS_H
 
@@ -45,8 +44,8 @@
  * first: a member for each row above. */
 struct hypar_memory {
     HYPAR_MEMORY_TERMS(HYPAR_MEMORY_MEMBER)
-    double allocated; /* of the terms: what a framework's allocator hands out at most, and */
-    double reserved;  /* what it holds; 0: no framework runs on the device */
+    double allocated;       /* terms that a framework's allocator hands out; 0: no framework */
+    double reserved;        /* terms that the allocator holds; 0: no framework */
     double recompute_saves; /* of the activations: what recomputation would not keep */
     double saved; /* the most activations at once that backward halves read, at any time */
     double peak;  /* all terms */

@@ -256,8 +256,8 @@ struct hypar_plan_settings {
                     scaled down to it before the update. 0: any */
     int64_t seed;
     int gather_ahead; /* how many operators ahead divided parameters are gathered: 1 */
-    /* Set: as hypar_plan_recompute_all(); none, as hypar_plan_settings() says: operators keep
-     * what each of them has. */
+    /* If set, as hypar_plan_recompute_all() does. HYPAR_RECOMPUTE_NONE, which
+     * hypar_plan_settings() returns, leaves the operators as they are. */
     enum hypar_recompute recompute;
     /* How the step was simulated during the search, or as the plan's file says. */
     struct hypar_simulation simulation;

@@ -42,10 +42,11 @@ hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status, struct hy
 /* Rank 0's `text`, on all ranks; all call this. It lives until they leave. */
 HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text);
 
-/* From now on a rank that has waited for `after_s` without a message calls `tell`, with the
- * rank that it waits for, this rank's host and the length of the wait; again after twice as
- * long, four times as long, and so on. Ranks that wait for a waiting rank do not call it, and
- * of several that wait for the same rank one does. All ranks call this. */
+/* Report long waits: a rank that has received no message for `after_s` calls `tell` with the
+ * rank that it waits for, this rank's host and the length of the wait. It calls `tell` again
+ * after twice as long, four times as long, and so on. A rank that waits for a waiting rank does
+ * not call `tell`; of several ranks that wait for the same rank one does. All ranks must call
+ * hypar_ranks_watch(). */
 HYPAR_API void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
                                  void (*tell)(void *who, int rank, const char *host,
                                               double waited_s),

@@ -13,9 +13,10 @@ class Failed(Exception):
 
 def command():
     """The path of the `hypar` command: $HYPAR, or what PATH has."""
-    path = os.environ.get("HYPAR") or shutil.which("hypar")
+    named = os.environ.get("HYPAR")
+    path = shutil.which(named or "hypar")
     if not path:
-        raise Failed("the command 'hypar' is not on PATH, and HYPAR does not name it")
+        raise Failed(f"HYPAR={named}: no such command" if named else "the command 'hypar' is not on PATH, and HYPAR does not name it")
     return path
 
 

@@ -92,30 +92,37 @@ bool hp_nearest_text(const char *word, const char *const *names, int n, char *te
     return n_near > 0;
 }
 
+/* Do all of them fit? */
+static bool list_words(char *text, size_t size, const char *const *names, int n)
+{
+    size_t used = 0, last = 0;
+    *text = '\0';
+    for (int i = 0; i < n && used < size; i++) {
+        last = used + sizeof ", ..." <= size ? used : last;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    if (used >= size)
+        snprintf(text + last, size - last, last ? ", ..." : "...");
+    return used < size;
+}
+
 const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
-                        int n)
+                        int n, const char *lister)
 {
     char near[120];
     if (hp_nearest_text(word, names, n, near, sizeof near)) {
         snprintf(text, size, "did you mean %s?", near);
         return text;
     }
-    size_t used = (size_t)snprintf(text, size, "expected one of "), last = used;
-    for (int i = 0; i < n && used < size; i++) {
-        last = used + 5 < size ? used : last; /* room for ", ..." */
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
-    }
-    if (used >= size)
-        snprintf(text + last, size - last, ", ...");
+    size_t begun = (size_t)snprintf(text, size, "expected one of ");
+    if (!list_words(text + begun, size - begun, names, n) && lister)
+        snprintf(text, size, "expected one that '%s' lists", lister);
     return text;
 }
 
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n)
 {
-    size_t used = 0;
-    *text = '\0';
-    for (int i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    list_words(text, size, names, n);
     return text;
 }
 

@@ -11,12 +11,13 @@ bool hp_nearest_text(const char *word, const char *const *names, int n, char *te
                      size_t size);
 
 /* What an unknown word should have been: "did you mean a?" if names are near, else "expected
- * one of a, b, c", cut to `size`. Returns `text`. For a setting with few words, all are
- * listed. */
+ * one of a, b, c". Where these do not fit into `size`: "expected one that 'lister' lists", or
+ * without a lister (NULL) as many as fit and "...". Returns `text`. */
 const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
-                        int n);
+                        int n, const char *lister);
 
-/* "a, b, c" into text, cut to `size`. Returns `text`. */
+/* "a, b, c" into text; where these do not fit into `size`, as many as do and "...". Returns
+ * `text`. */
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n);
 
 /* A name with "*" for the numbers between dots, which count repeated layers: "h.*.attn.w". */

@@ -1,14 +1,18 @@
 /* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
  * Communication Operations in MPICH", 2005).
  *
- * Only the spreading of data is written out: in an all-gather, a broadcast or a scatter each
- * piece travels along a tree from its owner to all who need it. Reversed, with sums in place of
- * copies, the same messages are a reduce-scatter, a reduction or a gather. An all-reduce is a
- * reduction or reduce-scatter followed by a broadcast or all-gather. */
+ * Of most algorithms only the spreading of data is written out: in an all-gather, a broadcast
+ * or a scatter each piece travels along a tree from its owner to all who need it. Reversed,
+ * with sums in place of copies, the same messages are a reduce-scatter, a reduction or a
+ * gather. An all-reduce is a reduction or reduce-scatter followed by a broadcast or all-gather.
+ * Recursive doubling, the all-reduces that are asked for by name and the all-to-alls are
+ * written out whole. */
 #include "cost/collective_rounds.h"
 
 #include <assert.h>
 #include <limits.h>
+
+#include "base/number.h"
 
 /* --- all-gather by partners; by rings, see collective_rings.c --- */
 
@@ -406,7 +410,7 @@ bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
                             const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block)
 {
-    bool power = (group->n_devices & (group->n_devices - 1)) == 0;
+    bool power = hp_is_power_of_two(group->n_devices);
     if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
         return false;
     return (algorithm->needs != POWER_OF_TWO || power) &&

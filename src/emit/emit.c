@@ -40,7 +40,7 @@ enum hypar_status hp_find_target(const struct target **out, const char *name,
     if (*out)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_USAGE, "'%s': no such target, %s", name,
-                   hp_expected(list, sizeof list, name, names, TARGET_COUNT));
+                   hp_expected(list, sizeof list, name, names, TARGET_COUNT, NULL));
 }
 
 enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,

@@ -178,7 +178,7 @@ static double influence(struct search *s, int k, const double *usual)
     memcpy(with, s->x, sizeof with);
     if (s->fit->constant[s->constant[k]].before > 0)
         with[k] += s->x[k] > s->low[k] + change ? -change : change;
-    else /* rows may not feel it before it is large: a launch hides behind kernels */
+    else /* small values may change no row: a launch hides behind kernels */
         with[k] = (s->x[k] + s->high[k]) / 2;
     for (int i = 0; i < s->fit->measured.n_rows; i++)
         sum += depends(s, i, k) ? fabs(residual(s, i, with) - usual[i]) : 0;

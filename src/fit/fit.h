@@ -41,7 +41,8 @@ struct hypar_fit {
     const char *alike; /* alternatives that explain the rows as well; NULL: none */
     double *before_s, *after_s, *held_out_s;
     bool *outlier;
-    const char **moves; /* by row: the fitted figure that it feels most; NULL: none */
+    const char **moves; /* by row: the fitted figure that changes this row's prediction most;
+                           NULL: none */
     bool has_held_out;
     int left_out;
     int n_groups;

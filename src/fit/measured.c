@@ -191,7 +191,7 @@ static enum hypar_status read_comm(const struct reading *r, const char *text,
         }
     }
     return hp_fail(r->err, HYPAR_INVALID, "collective '%.40s', %s", text,
-                   hp_expected(known, sizeof known, text, names, COMM_EXCHANGE));
+                   hp_expected(known, sizeof known, text, names, COMM_EXCHANGE, NULL));
 }
 
 /* The machine of a row, made once for all rows with the same word. */

@@ -75,8 +75,6 @@ struct weights_file {
     struct hypar_import_options options;
 };
 
-/* Ops are in topological order: an op reads only inputs, parameters and outputs of earlier
- * ops. */
 /* A tensor that a PyTorch model, or the function of its loss, is given. */
 struct torch_argument {
     const char *name, *type; /* "ids", "int64" */
@@ -84,6 +82,8 @@ struct torch_argument {
     int sample_dim; /* -1: it has no samples */
 };
 
+/* Ops are in topological order: an op reads only inputs, parameters and outputs of earlier
+ * ops. */
 struct hypar_graph {
     struct arena arena; /* holds everything, the graph itself included */
     const char *name;

@@ -1,13 +1,13 @@
 /* clang-format off */
-/* graph/op_list.h - every operator, one row each: the only source of shapes, splitting, FLOPs
- * and bytes. To add one: a row here, its kernel, a case in tests/graph/test_op.c.
+/* graph/op_list.h - every operator, one row each: shapes, splits, FLOPs and bytes follow from
+ * it. CONTRIBUTING.md lists what a new operator touches.
  *
  *  OP(ENUM, "name", "summary", axes, operands, passes, attributes, flags, bind)
  *
  *  axes        letter and role (S sample, A attribute, P parameter, R reduction, I inner: never
- *              split), in the order a plan's devices are listed; "kP=out" takes its extent from
- *              an attribute (of a window, from the value of its dimension). Axis r, the copies, is added to each. "*": one axis per dimension of
- *              the output, named by rank (n; n c; n t c; n c h w; ...), or as in the operator before
+ *              split), in the order in which a plan lists devices; "kP=out" takes its extent
+ *              from an attribute (of a window: from the value of its dimension). Each operator
+ *              also has axis r, the copies. "*": one axis per dimension of the output, named by rank (n; n c; n t c; n c h w; ...), or as in the operator before
  *              (reshape, transpose: letters.c).
  *  operands    inputs | parameters -> outputs ; statistics, each with its index map:
  *              n  axis    h~i  window of i taps over axis h    (a,d)  product    4  constant
@@ -22,8 +22,8 @@
  *              +b what is added once, after partial sums; counts are products of extents
  *              ("4nkc", sums with '+', '*' = all axes of the pass). A gradient nobody needs is not
  *              computed; that of a parameter belongs to the gradient phase, others to backward.
- *              Multiply-adds are those of products of matrices, "rows of the result | columns |
- *              summed over" with what there is a product for each of before them ("nb|m|k|c").
+ *              Multiply-adds are those of products of matrices: "products | rows of the result |
+ *              columns | summed over" ("nb|m|k|c").
  *              Attention's are those of the kernel that does all of one half: forward two,
  *              backward five, the first of which makes the scores again (Dao et al., NeurIPS 2022).
  *  attributes  "kernel:S! stride:S=1": values (S one per spatial dimension, D two, * any number),

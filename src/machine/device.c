@@ -406,7 +406,7 @@ enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const
                 hp_word_list(known, sizeof known, begin, n));
     else
         hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', %s", name,
-                hp_expected(known, sizeof known, name, all, n_all));
+                hp_expected(known, sizeof known, name, all, n_all, "hypar machines"));
     hp_arena_free(&scratch);
     return HYPAR_INVALID;
 }

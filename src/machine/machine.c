@@ -98,7 +98,7 @@ static void add_run(struct hypar_machine *machine, const struct part *part)
         machine->runs[machine->n_runs++] = run;
 }
 
-/* What all nodes share is the same in all parts; rails need a card at each device. */
+/* Figures that all nodes share are equal in all parts; rails need a card at each device. */
 static enum hypar_status check_fabric(const struct hypar_machine *machine,
                                       struct hypar_error *err)
 {
@@ -265,7 +265,7 @@ static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
     names = hp_site_names(&scratch, HYPAR_SITE_MACHINES, before, &n);
     hp_fail(err, HYPAR_SYNTAX, "unknown topology%s '%.40s', %s",
             n > n_topologies ? " or machine" : "", name,
-            hp_expected(known, sizeof known, name, names, n));
+            hp_expected(known, sizeof known, name, names, n, "hypar machines"));
     hp_arena_free(&scratch);
     return HYPAR_SYNTAX;
 }

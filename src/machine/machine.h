@@ -180,16 +180,19 @@ struct topology {
     int min_dims, max_dims;
     const char *default_device; /* NULL: determined at run time (local) */
     unsigned scope;             /* SCOPE_SIMPLE or SCOPE_CLUSTER */
-    enum network_shape shape;
-    bool joins; /* several such parts can be joined to one machine */
+    enum network_shape shape;   /* lets costs take shortcuts; NETWORK_ROUTED is right for any */
+    bool joins;                 /* several such parts can be joined to one machine */
     /* Count switches, links and the longest route of the machine's parts; int64_t because the
      * caller checks the limits. */
     void (*count)(const struct hypar_machine *machine, int64_t *switches, int64_t *links,
                   int64_t *longest);
     struct hypar_link (*link)(const struct hypar_machine *machine, int link);
     int (*route)(const struct hypar_machine *machine, int from, int to, int *links, int max);
-    /* Fill ways and bytes_per_s of each level, from the top; returns the number of levels. Ways
-     * are primes whose product is the number of devices; latencies follow from routes. */
+    /* Fill `ways` and `bytes_per_s` of each level, from the top; returns the number of levels.
+     * Ways are primes (hp_prime_factors()) whose product is the number of devices, also without
+     * a hierarchy; one device has no level. A level divides consecutive device numbers;
+     * bytes_per_s is what one of its groups can send to the others by all its links.
+     * Latencies follow from routes. */
     int (*levels)(const struct hypar_machine *machine, struct hypar_level *levels);
     /* The order of a ring through `n` devices, from neighbour to neighbour, as indices of
      * device[]. Closed form for machine words, a search for listed links; false: none is known.

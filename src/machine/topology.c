@@ -40,7 +40,7 @@ enum hypar_status hp_topology_get(const struct topology **out, const char *name,
         names[i] = hp_topologies[i]->text.name;
     snprintf(word, sizeof word, "%.*s", (int)length, name);
     return hp_fail(err, HYPAR_SYNTAX, "unknown topology '%s', %s", word,
-                   hp_expected(known, sizeof known, word, names, N_TOPOLOGIES));
+                   hp_expected(known, sizeof known, word, names, N_TOPOLOGIES, NULL));
 }
 
 enum hypar_status hp_part_set_shape(struct part *part, const int64_t *dim, int n_dims,

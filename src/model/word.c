@@ -86,7 +86,7 @@ static enum hypar_status unknown_option(const struct family *family, const char 
     if (!family->n_options)
         return hp_fail(err, HYPAR_INVALID, "this model has no options");
     return hp_fail(err, HYPAR_INVALID, "unknown option '%s', %s", word,
-                   hp_expected(known, sizeof known, word, names, family->n_options));
+                   hp_expected(known, sizeof known, word, names, family->n_options, NULL));
 }
 
 /* One "name=value" of n characters. */

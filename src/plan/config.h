@@ -14,8 +14,9 @@ struct op_config {
                           hp_plan_set() chooses */
 };
 
-/* What a caller of the library gives, whose lists it shares; `scratch` is for the way. Does it
- * fit the operator, its stage and the machine? HYPAR_INFEASIBLE, with the operator. */
+/* Read the split that a caller of the library gives. *out shares the caller's lists; `scratch`
+ * is used during the call alone. HYPAR_INFEASIBLE, with the operator: the split does not fit
+ * the operator, its stage or the machine. */
 enum hypar_status hp_config_read(struct op_config *out, const struct hypar_plan *plan,
                                  const struct hypar_split *split, struct arena *scratch,
                                  struct hypar_error *err);

@@ -70,21 +70,21 @@ static const struct member {
     { "communicator_bytes", BYTES(memory.communicator_bytes), .summary = "bytes for every group of devices that exchange something" },
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .whole = true, .summary = "handles and streams with a workspace for products (0: as usual)" },
     { "workspace_bytes", BYTES(memory.workspace_bytes), .summary = "bytes of a workspace (0: as usual for the device)" },
-    { "fragmentation", NUMBER(memory.fragmentation, 0, 0.99), .summary = "what the allocator holds beside what it handed out, as a share of this (0: as usual)" },
+    { "fragmentation", NUMBER(memory.fragmentation, 0, 0.99), .summary = "memory that the allocator holds and no tensor uses, as a share of what it handed out (0: as usual)" },
     { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .whole = true, .summary = "tensors in fp32, as large as the logits, at the loss" },
-    { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .whole = true, .summary = "micro-batches whose errors of the logits wait, as the gradient of the last weights is computed later" },
+    { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .whole = true, .summary = "micro-batches whose errors of the logits wait for the gradient of the last weights" },
     { "flat_gradients", TRUTH, AT(memory.flat_gradients), .summary = "gradients lie in buffers that last from step to step" },
-    { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole lie once more in buckets that last" },
+    { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole are copied to buckets, which last from step to step" },
     { "state_by_stage", TRUTH, AT(memory.state_by_stage), .summary = "each stage that uses a parameter has the optimizer's state of it" },
     { "fused_norms", TRUTH, AT(memory.fused_norms), .summary = "norms and rotary positions are one kernel each, whatever the kernels are" },
     { "bare", TRUTH, AT(memory.bare), .summary = "nothing but tensors is in memory" },
     { "memory_bias", NUMBER(memory.bias, -10, 10), .told = true, .summary = "mean of log(measured / predicted) memory" },
-    { "memory_spread", NUMBER(memory.spread, 0, 10), .told = true, .summary = "standard deviation of it" },
+    { "memory_spread", NUMBER(memory.spread, 0, 10), .told = true, .summary = "standard deviation of the log error of memory" },
     { "calibrated_rows", WHOLE, AT(calibration.rows), NULL, 0, 0, 1 << 30, .told = true, .summary = "measured rows that predictions were compared with" },
-    { "calibrated_bias", AMOUNT, AT(calibration.bias), NULL, 0, -10, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "mean of log(measured / predicted) on these" },
-    { "calibrated_spread", AMOUNT, AT(calibration.spread), NULL, 0, 0, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "standard deviation of it" },
-    { "calibrated_pair", AMOUNT, AT(calibration.pair), NULL, 0, 0, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "the same of the ratio of two steps of one network" },
-    { "calibrated_on", TEXT, AT(calibration.on), .told = true, .summary = "which rows these are" },
+    { "calibrated_bias", AMOUNT, AT(calibration.bias), NULL, 0, -10, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "mean of log(measured / predicted) on these rows" },
+    { "calibrated_spread", AMOUNT, AT(calibration.spread), NULL, 0, 0, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "standard deviation of the log error of these rows" },
+    { "calibrated_pair", AMOUNT, AT(calibration.pair), NULL, 0, 0, 10, HYPAR_UNIT_COUNT, .told = true, .summary = "standard deviation of the log error of the ratio of two steps of one network" },
+    { "calibrated_on", TEXT, AT(calibration.on), .told = true, .summary = "the names of these rows" },
     /* clang-format on */
 };
 
@@ -480,8 +480,9 @@ static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
     for (int i = 0; n < 64 && (row = hypar_framework_at(i)); i++)
         table[n++] = row->name;
     const char *const *names = hp_site_names(&scratch, HYPAR_SITE_FRAMEWORKS, table, &n);
-    enum hypar_status status = hp_fail(err, HYPAR_INVALID, "unknown framework '%.40s', %s",
-                                       name, hp_expected(list, sizeof list, name, names, n));
+    enum hypar_status status =
+        hp_fail(err, HYPAR_INVALID, "unknown framework '%.40s', %s", name,
+                hp_expected(list, sizeof list, name, names, n, "hypar frameworks"));
     hp_arena_free(&scratch);
     return status;
 }

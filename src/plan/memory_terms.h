@@ -12,10 +12,10 @@
 /* How a plan's memory is used, whatever its splits are. */
 struct memory_how {
     const struct hypar_framework_memory *framework;
-    double framework_bytes; /* that a user says the framework takes of each device */
+    double framework_bytes; /* of each device: --framework-memory */
     double groups;          /* kinds of groups that devices exchange with; at least */
-    double
-        certainty; /* with which a plan is to fit into a device's own memory; 0: as predicted */
+    double certainty; /* the probability with which a planner wants a plan to fit; 0: memory
+                         counts as predicted */
 };
 
 enum memory_level {
@@ -83,8 +83,8 @@ double hp_usable_bytes(const struct hypar_device *device, const struct memory_ho
 double hp_device_room(const struct hypar_device *device, double limit_bytes,
                       const struct memory_how *how);
 
-/* What is to be compared with that room: the tensors with which a device would be as full. It
- * is more than the tensors that there are if other terms depend on more of the plan. */
+/* The need to compare with that room: bytes of tensors that alone would fill the device as
+ * much. If other terms depend on more than tensors, the need is more than the tensors. */
 double hp_memory_need(const struct hypar_memory *memory, const struct hypar_device *device,
                       const struct memory_how *how);
 
@@ -92,10 +92,10 @@ double hp_memory_need(const struct hypar_memory *memory, const struct hypar_devi
 struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
                                       const struct memory_how *how);
 
-/* The words that messages write behind the room for tensors: where the room comes from.
- * `limit_bytes`: the limit before the other terms are subtracted; 0: the devices' own memory.
- * `how` NULL: the other terms are not subtracted. */
+/* A phrase for messages: how the memory of a device that a plan may use was found.
+ * `limit_bytes`: this memory before the terms that are no tensors are subtracted; 0: the
+ * devices' own. `for_tensors`: these terms were subtracted. */
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          const struct memory_how *how);
+                          const struct memory_how *how, bool for_tensors);
 
 #endif /* PLAN_MEMORY_TERMS_H */

@@ -63,12 +63,11 @@ struct hypar_plan {
     enum hypar_optimizer optimizer;
     bool fp32_gradients; /* of parameters that are shorter */
     enum hypar_masks masks;
-    double
-        framework_bytes; /* of each device, that the framework uses and the plan cannot use */
+    double framework_bytes;    /* of each device: used by the framework, not by the plan */
     double memory_limit_bytes; /* that each device may use; 0: its own memory */
-    double
-        memory_certainty; /* of planners, that a plan fits into devices' own memory; 0: else */
-    int64_t seed;         /* >= 0 */
+    double memory_certainty;   /* the probability with which a planner wants the plan to fit;
+                                  0: memory counts as predicted */
+    int64_t seed;              /* >= 0 */
     struct hypar_simulation simulation;
     double clip;      /* gradients have at most this norm, all together; 0: any */
     int gather_ahead; /* operators whose divided parameters are gathered before their turn */
@@ -233,8 +232,8 @@ double hp_divided_weight_bytes(const struct hypar_plan *plan);
  * 0, or the device's own memory if that is 0, too. */
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes);
 
-/* What to write behind a limit: nothing if a device has as much memory, else the option that
- * set the limit. */
+/* The phrase behind a limit in messages (hp_room_words()): nothing if the devices have as much
+ * memory. */
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
@@ -258,7 +257,8 @@ static inline bool hp_fits(const struct fullest *f)
  * hp_plan_device_memory(). */
 struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes);
 
-/* What is needed beside what there is, for a message; by bytes if they look the same. */
+/* Bytes that are needed and bytes that a device has, as texts of a message: whole bytes if the
+ * short forms are equal. */
 struct memory_text {
     char need[32], has[32];
 };

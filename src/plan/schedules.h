@@ -9,7 +9,7 @@
  *   hp_layout_schedule() (plan.h)  the default of a layout that names no schedule
  *   plan/edit.c                    a plan whose slots are listed has schedule 'slots'
  *   plan/check_stages.c            what 1f1b allows to operators with choices
- *   search/pipeline                planners of one schedule: gpipe.c, pipedream.c
+ *   search/pipeline                planners of one schedule: flush.c, pipedream.c
  *   search/hybrid/hybrid.c         gpipe is tried beside 1f1b
  *   search/choices/plan.c          its plans are 1f1b
  *   emit                           which schedules a framework has, and their names there */
@@ -81,15 +81,15 @@ static inline bool hp_shares_devices(const struct schedule_row *row)
     return row->interleaves || row->listed;
 }
 
-/* Is it a pipeline with one stage on each group of devices, which are flushed after a batch? */
+/* Is it a pipeline with one stage on each group of devices and a flush after each batch? */
 static inline bool hp_is_straight(enum hypar_schedule_kind kind)
 {
     return kind != HYPAR_SCHEDULE_NONE && hp_schedule[kind].fill &&
            !hp_schedule[kind].interleaves;
 }
 
-/* Is the order of slots that of a group of devices, not that of one stage whose phases take
- * micro-batches in turn? */
+/* Must slots be listed for each group of devices? Else it is enough to know the slots of one
+ * stage, whose phases take micro-batches in turn. */
 static inline bool hp_orders_groups(const struct schedule_row *row)
 {
     return hp_shares_devices(row) || row->apart || row->reorders;
@@ -121,12 +121,12 @@ const char *hp_schedule_with(enum schedule_property property);
 /* The size of the plan's pipeline; without stages, of one stage. */
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);
 
-/* Micro-batches that a stage has in flight, at most all. */
+/* Micro-batches that a stage has in flight; not more than a batch has. */
 double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage);
 
-/* Of these, the micro-batches of which a stage keeps all, at a time when the other stages of
- * its devices do so too. Where a schedule takes gradients apart, micro-batches that wait for
- * gradients alone keep less. */
+/* A lower bound for memory: micro-batches of which a stage keeps all activations while the
+ * other stages of its devices do so, too. If gradients are apart, a micro-batch that only waits
+ * for its gradients keeps less and does not count. */
 double hp_least_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size,
                           int stage);
 

@@ -27,7 +27,7 @@ struct slot_order {
     struct slot *slot;
 };
 
-/* Stages on the same devices, numbered as the first of their stages come. */
+/* Groups of devices that have the same stages, in the order of their first stages. */
 struct device_groups {
     int n;
     int *of_stage; /* by stage */
@@ -74,9 +74,9 @@ enum { SLOT_TEXT_BYTES = 40 };
 const char *hp_slot_text(const struct slot *slot, char text[SLOT_TEXT_BYTES]);
 bool hp_slot_find(const char *text, struct slot *out);
 
-/* Whether the orders of a plan that lists them are whole and get to their end, and are orders
- * that a device can keep what it has in: a micro-batch goes forward from stage to stage, then
- * backward. Stages and micro-batches have been checked. */
+/* Check listed slots: none is missing, they do not deadlock, and each device can hold its
+ * activations in this order (a micro-batch goes forward from stage to stage, then backward).
+ * Stages and micro-batches have been checked. */
 enum hypar_status hp_check_slots(const struct hypar_plan *plan, struct hypar_error *err);
 
 #endif /* PLAN_SLOTS_H */

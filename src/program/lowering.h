@@ -88,8 +88,8 @@ struct training_graph {
     bool *has_again;      /* by tensor: its value is computed again */
     unsigned char *shard; /* by tensor: what of a parameter is divided (enum hypar_shard) */
     int (*gather_of)[2];  /* by tensor: the exchanges of a body that gather it, by half; -1 */
-    int *again_before;    /* by repeated op: the op before whose backward passes it is repeated,
-                             because that op needs the result first; -1 */
+    int *again_before;    /* by repeated op: the first op whose backward passes need the result:
+                             the op is repeated before them; -1 */
     int *again_first, *again_next; /* the repeated ops before an op: the first, and the next of
                                       each, ascending; -1 */
     int n_items, n_op_passes, n_exchanges;

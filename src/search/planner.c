@@ -164,7 +164,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
     for (; hp_planner_at(n); n++)
         names[n] = hp_planner_at(n)->info.name;
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', %s", name,
-                   hp_expected(known, sizeof known, name, names, n));
+                   hp_expected(known, sizeof known, name, names, n, "hypar planners"));
 }
 
 /* Clip gradients. Clipping does not depend on the plan, so planners ignore it. */
@@ -261,7 +261,7 @@ struct hypar_plan_settings hp_settings(const struct hypar_search_options *option
         .masks = options->masks,
         .framework_bytes = options->framework_bytes,
         .memory_certainty =
-            options->memory_margin > 0 ? options->memory_margin : HP_USUAL_CERTAINTY,
+            options->memory_certainty > 0 ? options->memory_certainty : HP_USUAL_CERTAINTY,
         .memory_limit_bytes = options->memory_bytes,
         .seed = options->seed,
         .simulation = hp_simulation_of(options->simulation),
@@ -310,7 +310,7 @@ static struct hypar_sim_options simulation_for(const struct target *target,
     return hp_settled(&out);
 }
 
-/* A plan is told beside all the memory that there is: only planners keep a margin. */
+/* A report compares a plan with all memory of its devices: only planners keep a margin. */
 static void tell_all_memory(struct hypar_found *found, const struct hypar_search_options *asked)
 {
     struct hypar_plan *plan = found->plan;
@@ -322,7 +322,7 @@ static void tell_all_memory(struct hypar_found *found, const struct hypar_search
         s->step.fits = s->fullest.peak <= s->fullest.limit;
     }
     if (hp_in_part(found)) {
-        struct hypar_part *part = &found->info.part;
+        struct hypar_partial_step *part = &found->info.part;
         part->fullest.limit = hp_plan_device_memory(plan, part->fullest_device, limit_bytes);
     }
 }

@@ -63,22 +63,27 @@ static void test_expected(void **state)
     (void)state;
     static const char *const names[] = { "htree", "torus", "x", "cluster" };
     char text[64], small[32];
-    assert_string_equal(hp_expected(text, sizeof text, "tours", names, 4),
+    assert_string_equal(hp_expected(text, sizeof text, "tours", names, 4, NULL),
                         "did you mean torus?");
-    assert_string_equal(hp_expected(text, sizeof text, "y", names, 4),
+    assert_string_equal(hp_expected(text, sizeof text, "y", names, 4, NULL),
                         "expected one of htree, torus, x, cluster");
-    assert_string_equal(hp_expected(small, sizeof small, "frob", names, 4),
+    assert_string_equal(hp_expected(small, sizeof small, "frob", names, 4, NULL),
                         "expected one of htree, ...");
+    char enough[48];
+    assert_string_equal(hp_expected(enough, 40, "frob", names, 4, "hypar x"),
+                        "expected one that 'hypar x' lists");
+    assert_string_equal(hp_expected(enough, sizeof enough, "frob", names, 4, "hypar x"),
+                        "expected one of htree, torus, x, cluster");
 }
 
 static void test_list(void **state)
 {
     (void)state;
     static const char *const names[] = { "a", "bc", "d" };
-    char text[32], small[5];
+    char text[32], small[8];
     assert_string_equal(hp_word_list(text, sizeof text, names, 3), "a, bc, d");
     assert_string_equal(hp_word_list(text, sizeof text, names, 0), "");
-    assert_string_equal(hp_word_list(small, sizeof small, names, 3), "a, b");
+    assert_string_equal(hp_word_list(small, sizeof small, names, 3), "a, ...");
 }
 
 static void test_without_numbers(void **state)

@@ -310,7 +310,7 @@ $ hypar machines cluster:1x2
 > latency                1 us  of each link
 > inter-latency          2 us  cluster: of each link between nodes
 > nvls                      0  cluster: switches inside a node sum for all-reduces
-> sharp                     0  cluster: so do switches between nodes
+> sharp                     0  cluster: switches between nodes sum for all-reduces
 > nccl                      0  cluster: collectives by NCCL's algorithms alone
 > leaf                      0  cluster: nodes of a leaf switch (0: one switch for
 >                              all nodes)

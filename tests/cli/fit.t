@@ -46,7 +46,7 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > latency                2 us  of each link
 > inter-latency          4 us  cluster: of each link between nodes
 > nvls                      0  cluster: switches inside a node sum for all-reduces
-> sharp                     0  cluster: so do switches between nodes
+> sharp                     0  cluster: switches between nodes sum for all-reduces
 > nccl                      0  cluster: collectives by NCCL's algorithms alone
 > leaf                      0  cluster: nodes of a leaf switch (0: one switch for
 >                              all nodes)
@@ -109,10 +109,10 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > attention-backward                 0.58  the same of the backward half
 > attention-width                      62  heads of this width reach half that
 >                                          share
-> attention-keys                      200  that each query costs besides those it
->                                          sees
-> attention-causal                    1.1  times what is seen, if attention is
->                                          causal (0: 1)
+> attention-keys                      200  fixed cost of a query, as a number of
+>                                          additional keys
+> attention-causal                    1.1  under causal attention: multiply the
+>                                          keys that a query reads by this (0: 1)
 > kernel-time                     1.61 us  that every kernel takes besides
 > reduction-time                  1.48 us  that kernels which multiply or reduce
 >                                          take besides

@@ -3,6 +3,7 @@
  * of kernels, so that what works here has a chance to work on a card.
  *
  *     HYPAR_STAND_IN_CARDS   how many cards there are: 0, 1 (the usual)
+ *     HYPAR_STAND_IN_NAME    the name of the card
  *     HYPAR_STAND_IN_BYTES   the memory of the card, at most the usual 4 GiB
  *     HYPAR_STAND_IN_FAILS   the name of a kernel that fails
  */
@@ -38,6 +39,7 @@ struct function {
 };
 
 struct launch {
+    void (*other)(void *arg); /* instead of a function: work of the stand-in of cuBLAS */
     const struct function *function;
     void *arg;
     unsigned grid[3], size[3];
@@ -114,7 +116,8 @@ int cuDeviceGet(int *device, int i)
 
 int cuDeviceGetName(char *name, int size, int device)
 {
-    snprintf(name, (size_t)size, "stand-in");
+    const char *said = getenv("HYPAR_STAND_IN_NAME");
+    snprintf(name, (size_t)size, "%s", said ? said : "stand-in");
     return device < cards() ? DONE : BAD_VALUE;
 }
 
@@ -169,8 +172,10 @@ static void run_queue(void)
     open_memory(PROT_READ | PROT_WRITE);
     for (int i = 0; i < card.n_queued; i++) {
         const struct launch *l = &card.queue[i];
-        card.failed |= fails && strcmp(fails, l->function->name) == 0;
-        if (!card.failed)
+        card.failed |= fails && l->function && strcmp(fails, l->function->name) == 0;
+        if (l->other)
+            l->other(l->arg);
+        else if (!card.failed)
             l->function->run(l->arg, l->grid, l->size);
     }
     open_memory(PROT_NONE);
@@ -255,6 +260,13 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                                                    .grid = { grid_x, grid_y, grid_z },
                                                    .size = { block_x, block_y, block_z } };
     return DONE;
+}
+
+void stand_in_later(void (*run)(void *arg), void *arg)
+{
+    if (card.n_queued == MOST_QUEUED)
+        run_queue();
+    card.queue[card.n_queued++] = (struct launch){ .other = run, .arg = arg };
 }
 
 /* Memory -------------------------------------------------------------------------------- */

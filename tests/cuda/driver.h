@@ -32,4 +32,7 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **arg, void **extra);
 
+/* Run something that touches the memory of the card, after what was begun. */
+void stand_in_later(void (*run)(void *arg), void *arg);
+
 #endif /* TESTS_CUDA_DRIVER_H */

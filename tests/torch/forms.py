@@ -412,6 +412,38 @@ class Forms(unittest.TestCase):
                 planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2", "--planner", "dp", "--for", "torch", "-qo", path + ".plan"], capture_output=True, text=True)
             self.assertEqual((planned.returncode, "mixes samples, and replicas and micro-batches of PyTorch have their own" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
 
+    def test_orders(self):
+        """Samples may be sorted if they are put back, as experts do; a function along samples, or of neighbours in that order, mixes them."""
+        class Ordered(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.function = function
+
+            def forward(self, x):
+                order = x[:, 0].sort().indices
+                return self.function(x, order)
+
+        def put_back(x, order):
+            back = torch.empty_like(order)
+            back[order] = torch.arange(len(order))
+            return x[order].relu()[back]
+        functional = nn.functional
+        for function, said in (
+                (put_back, None), (lambda x, order: x[order].relu()[order.argsort()], None),
+                (lambda x, order: torch.zeros_like(x).index_add(0, order, x[order].relu()), None),
+                (lambda x, order: x[order].relu(), "sort"), (lambda x, order: x.sort(0).values, "sort"), (lambda x, order: x + x[order], "add"),
+                (lambda x, order: (x[order] - x[order].roll(1, 0))[order.argsort()], "roll"),
+                (lambda x, order: x[order].view(-1, 8).relu().view(-1, 4)[order.argsort()], "view"),
+                (lambda x, order: x * functional.softmax(x, 0), "softmax"), (lambda x, order: x.cumsum(0), "cumsum"), (lambda x, order: x.flip(0) * x, "flip"),
+                (lambda x, order: x.cumsum(1) * functional.softmax(x, -1), None)):
+            made = graph(nn.Sequential(nn.Linear(6, 4), Ordered(function), nn.Linear(4, 3)), torch.randn(8, 6), loss="mse_loss")
+            self.assertEqual([re.search(r"forms.py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], [said] if said else [])
+        for name, how, said in (("mixtral", {}, []), ("qwen2_moe", {}, []), ("mixtral", {"output_router_logits": True}, ["mul"])):
+            model, given = HUGGING[name]()
+            vars(model.config).update(how)
+            made = graph(model, kwargs={**given, "labels": given["input_ids"]})
+            self.assertEqual([re.search(r"py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], said)
+
     def test_summed(self):
         """A loss that is a sum over samples is no mean: scripts of plans add up what parts of the batch have. One of each is neither."""
         class Compares(Linears):
@@ -544,6 +576,28 @@ class Forms(unittest.TestCase):
         with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): torch.export: .*torch.where"):
             graph(Branches(True), torch.randn(2, 4))
 
+    def test_fails_itself(self):
+        """A model that fails without torch.export, too, is told as such, on meta as well, with its line; its running statistics stay."""
+        class Failing(nn.Module):
+            def __init__(self, early):
+                super().__init__()
+                self.norm, self.layer, self.early = nn.BatchNorm1d(4), nn.Linear(4, 3), early
+
+            def forward(self, x):
+                if self.early:
+                    return self.layer(self.missing(x))
+                return self.layer(self.norm(x)) + torch.ones(2, 7)
+        itself = r"^the model \(.*forms.py:\d+\): the model itself fails, without torch.export, too: "
+        for early, why in (True, "AttributeError: 'Failing' object has no attribute 'missing'"), (False, "RuntimeError: The size of tensor"):
+            model = Failing(early)
+            with self.assertRaisesRegex(hypar.torch.Cannot, itself + why):
+                graph(model, torch.randn(2, 4))
+            self.assertEqual(model.norm.num_batches_tracked, 0)
+        with torch.device("meta"):
+            model = Failing(True)
+        with self.assertRaisesRegex(hypar.torch.Cannot, itself + "AttributeError"):
+            graph(model, torch.randn(2, 4))
+
     def test_drop_path(self):
         """A factor for each sample is dropout, told once for all modules."""
         made = graph(nn.Sequential(nn.Linear(4, 4), DropPath(), nn.Linear(4, 4), DropPath(True)), torch.randn(2, 4))
@@ -672,6 +726,34 @@ class Forms(unittest.TestCase):
         with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): .*on meta .*register_buffer"):
             graph(plain, torch.randn(2, 6, 16))
 
+    def test_precisions(self):
+        """A model in bf16 or fp16 is the same graph as in fp32: casts and rounded tables hide no pattern."""
+        def made(name, kind, on="cpu"):
+            with torch.device(on):
+                model, given = HUGGING[name]()
+            given = {key: x.to(kind) if x.is_floating_point() else x for key, x in given.items()}
+            of = hypar.torch.graph(model.to(kind), (), given)
+            return [(op.name, op.kind, op.kind != "affine" and op.attrs) for op in of.ops]  # its factor is rounded
+        for name in ("llama", "qwen2", "mistral", "gemma2", "gpt_neox", "bert", "vit"):
+            wanted = made(name, torch.float32)
+            self.assertEqual(made(name, torch.bfloat16), wanted, name)
+            if name == "llama":
+                self.assertEqual(made(name, torch.float16), wanted, name)
+                self.assertEqual(made(name, torch.bfloat16, "meta"), wanted, name)
+
+    def test_rounded_tables(self):
+        """Frequencies or tables of a rotary embedding that a type of fewer digits rounds have the base that they were made with;
+        frequencies that are not those of one base have none."""
+        for kind in (torch.float32, torch.bfloat16, torch.float16):
+            eps = torch.finfo(kind).eps
+            for base in (10000, 500000, 1000000, *((10001.5, 12345) if kind == torch.float32 else ())):
+                exact = base ** (-torch.arange(0, 64, 2) / 64)
+                scaled = torch.where(exact < 0.01, exact / 8, exact)
+                for frequencies, rounds, wanted in ((exact.to(kind), False, base), (exact, True, base), (scaled, True, None), (scaled.to(kind), False, None)):
+                    angles = torch.outer(torch.arange(2048).float(), frequencies.float()).repeat(1, 2)
+                    tables = [v.to(kind) if rounds else v for v in (angles.cos(), angles.sin())]
+                    self.assertEqual(hypar.torch.patterns._theta(*tables, eps), wanted, (kind, base, rounds))
+
     def test_pairs(self):
         """A rotary embedding that turns neighbours is told of; it is no 'rope'."""
         class Pairs(nn.Module):
@@ -752,6 +834,11 @@ class Forms(unittest.TestCase):
             done = subprocess.run([os.environ["HYPAR"], "train", path, "--steps", "1"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("is damaged: its checksum is ", done.stderr)
+            for name, path_of, why in (("", folder, "the command 'hypar' is not on PATH, and HYPAR does not name it"), ("none", folder, "HYPAR=none: no such command")):
+                at_once = {**environment, "HYPAR": name, "PATH": path_of, "PYTHONVERBOSE": "1"}  # which tells each module that is loaded
+                done = subprocess.run(command, env=at_once, capture_output=True, text=True)
+                self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if line.startswith("hypar")]), (3, [f"hypar.torch: {why}"]))
+                self.assertNotIn("import 'torch'", done.stderr)
             command[3] = "forms:nothing"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))

@@ -307,7 +307,7 @@ def layerdrop():
     return LayerDrop(), {"ids": ids[:, :-1]}, ids[:, 1:]
 
 
-NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
+NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
         "recurrent": recurrent, "pair": pair, "scaled": scaled, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
 
 
@@ -356,6 +356,7 @@ TIED = {"tensor": 2, "pipeline": 2, "micro_batches": 2}
 CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
+    ("dp", "mixtral", 2, {"data": 2, "micro_batches": 2}),
     ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
     ("dp", "scaled", 2, {"data": 2, "begin": "state"}),
     ("stages", "scaled", 2, "second"),
@@ -428,7 +429,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4")
+QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
 
 
 def cut_at(op, path):

@@ -6,14 +6,24 @@
 
 The model is exported by torch.export in training mode, and each operator of that graph becomes one of ours: the table is in
 aten.py, and what it imports. What has no operator of ours becomes opaque, and graph.opaque says where it is."""
-import torch
+import sys
 
 import hypar
-from . import dtensor, losses, mixing, table
-from .export import Cannot, Host, argument_rows, ending_in, export, given_values, on_meta, without_cache, without_values
-from .measure import annotate, machine_of, measure
-from .parallel import parallelize, script
-from .translate import Translation, Where, translated
+
+if sys.argv[:1] == ["-m"] and not {"-h", "--help"} & {*sys.orig_argv}:  # python -m hypar.torch: PyTorch and the model take long to load
+    try:
+        hypar.command()
+    except hypar.Failed as why:
+        print(f"hypar.torch: {why}", file=sys.stderr)
+        sys.exit(3)
+
+import torch  # noqa: E402
+
+from . import dtensor, losses, mixing, table  # noqa: E402
+from .export import Cannot, Host, argument_rows, ending_in, export, given_values, on_meta, without_cache, without_values  # noqa: E402
+from .measure import annotate, machine_of, measure  # noqa: E402
+from .parallel import parallelize, script  # noqa: E402
+from .translate import Translation, Where, translated  # noqa: E402
 
 __all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples", "script"]
 

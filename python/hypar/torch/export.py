@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 from torch._subclasses.fake_impls import op_implementations_dict
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export.graph_signature import InputKind
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -46,13 +46,27 @@ def quiet():
             logging.disable(before)
 
 
-def _why(model, why):
-    """One line of an exception of torch.export: the module and the user's line that it comes from, what it says, and the remedy."""
+def _fails_itself(model, args, kwargs):
+    """The exception of a model that fails without torch.export, too; None: there is none, or a model on meta cannot tell."""
+    kept = {name: b.clone() for name, b in model.named_buffers()}  # running statistics stay as they are
+    try:
+        with torch.no_grad():
+            torch.func.functional_call(model, kept, args, kwargs)
+    except Exception as why:  # of whatever kind
+        is_known = not any(isinstance(p, FakeTensor) for p in model.parameters()) or not isinstance(why, RuntimeError)
+        return why if is_known else None
+    return None
+
+
+def _why(model, why, alone=False):
+    """One line of an exception of torch.export, or of the model `alone`: the module and the user's line that it comes from, what it says,
+    and the remedy."""
     trace, path, frames, functions = why.__traceback__, "", [], set()
     names = {id(module): name for name, module in model.named_modules()}
     while trace:
         code = trace.tb_frame.f_code
-        frames.append((code.co_filename, trace.tb_lineno))
+        if code.co_name not in ("__getattr__", "__getattribute__"):  # what asks for a member that is not there is of interest
+            frames.append((code.co_filename, trace.tb_lineno))
         functions.add(code.co_name)
         path = names.get(id(trace.tb_frame.f_locals.get("self")), "") or path
         trace = trace.tb_next
@@ -60,6 +74,8 @@ def _why(model, why):
     line = user_line([(f, n) for f, n in told if not f.startswith(OWN)] or frames)
     first = (str(why).strip().splitlines() or [""])[0].rstrip()
     text = f"{type(why).__name__}: {first}"
+    if alone:
+        return f"{path or 'the model'} ({line}): the model itself fails, without torch.export, too: {text}"
     if "_detect_is_causal_mask" in functions:
         text = ("the transformer compares its mask with a causal one; tgt_is_causal=True of nn.Transformer, is_causal=True of an encoder, or False of "
                 "another mask, tells what it is")
@@ -134,7 +150,8 @@ def export(model, args, kwargs, batch_dims, known):
             try:
                 program = torch.export.export(model, args, kwargs, strict=False)
             except Exception as why:
-                raise Cannot(_why(model, why)) from why
+                itself = _fails_itself(model, args, kwargs)
+                raise Cannot(_why(model, itself or why, bool(itself))) from why
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)

@@ -7,6 +7,7 @@ import operator
 import torch
 
 from .losses import named_outputs
+from .orders import MIXED, Orders, argument
 from .patterns import name_of
 
 # Of a result that has lost its samples, what a mean over replicas may go through.
@@ -19,8 +20,8 @@ NEITHER = {"norm", "linalg_vector_norm", "linalg_norm", "std", "var", "std_mean"
 
 def mixing(program, host, own, prime=None):
     """(node, is_sum): the first node on the way to the loss that mixes samples, or None; whether the loss is a sum over samples. A node mixes
-    samples if two dimensions of its result are samples (all pairs), if it makes one number of them that is neither their sum nor their mean, if
-    it computes from these what is not linear in them, or if it adds a sum to a mean.
+    samples if two dimensions of its result are samples (all pairs), if it goes along them (a sort whose order is not undone), if it makes one
+    number of them that is neither their sum nor their mean, if it computes from these what is not linear in them, or if it adds a sum to a mean.
 
     own: does the model return its loss?
     prime: None where sizes have symbols; else sizes and numbers that follow from the batch are its multiples"""
@@ -28,6 +29,7 @@ def mixing(program, host, own, prime=None):
     numbers = [(name, x) for name, x in named_outputs(program, end) if own and x not in host.values and getattr(x.meta.get("val"), "shape", None) == ()]
     loss = next((x for name, x in numbers if name == "loss"), numbers[0][1] if numbers else end)
     needed = before(program, loss)
+    orders = Orders(host, lambda n: follows(n, host, prime))
     kept, lost, power = set(), set(), {}  # nodes whose results have samples, or had them; power of the number of samples that a result grows by
     for node in program.graph.nodes:
         if node not in needed or node.op == "output":
@@ -40,10 +42,18 @@ def mixing(program, host, own, prime=None):
             kept.add(node)
         if known:
             continue
+        order = orders.follow(node, with_samples)
+        if order == MIXED:
+            return node, False
+        if order and order[0] == "ends":
+            continue
         if n > 1 or inputs and (n or not linear(node, inputs) or unlike(node, power, host)) or with_samples and not n and name_of(node) in NEITHER:
             return node, False
         if not n and (inputs or with_samples - host.values.keys()) and isinstance(node.meta.get("val"), (torch.Tensor, tuple, list)):
             lost.add(node)
+    turned = next((a for a in end.all_input_nodes if loss is end and a in orders.of), None)
+    if turned is not None:
+        return orders.of[turned][1], False
     of_loss = power.get(loss, 0)
     return (None, of_loss == 1) if of_loss in (0, 1) else (loss, False)
 
@@ -110,11 +120,7 @@ def power_of(node, reduced, power, host, prime):
 
 def reduction_of(node):
     """The argument `reduction` of a loss: 0 none, 1 mean, 2 sum; None of other operators."""
-    arguments = getattr(getattr(node.target, "_schema", None), "arguments", ())
-    at = next((i for i, a in enumerate(arguments) if a.name == "reduction"), None)
-    if at is None:
-        return None
-    return node.args[at] if at < len(node.args) else node.kwargs.get("reduction", arguments[at].default_value)
+    return argument(node, "reduction")
 
 
 def power_of_number(x, host, prime):

@@ -135,11 +135,21 @@ def rope(call):
 
 
 def _table(call, node):
-    """A table that is known, one for all samples."""
+    """A table that is known, one for all samples, without rounding to a type of fewer digits."""
     value = call.t.host.values.get(strip(node))
     if not isinstance(value, torch.Tensor) or call.t.host.is_data(value):
         return None
-    return value
+    return _unrounded(call.t.host.values, strip(node))
+
+
+def _unrounded(values, node):
+    """A known value as it is where casts to types of fewer digits than fp32 are left out."""
+    value, node = values[node], strip(node)
+    is_low = isinstance(value, torch.Tensor) and value.is_floating_point() and torch.finfo(value.dtype).bits < 32
+    if not is_low or node.op != "call_function" or getattr(getattr(node.target, "_schema", None), "is_mutable", False):
+        return values[node]
+    args, kwargs = (torch.fx.map_arg(a, lambda n: _unrounded(values, n)) for a in (node.args, node.kwargs))
+    return node.target(*args, **kwargs)
 
 
 def _rotated(call, plain, turned):
@@ -224,21 +234,31 @@ def _product(call, node):
     return None
 
 
-def _theta(cos, sin):
-    """The base of the angles of two tables [t, d], or None if they are not those of a rotary embedding."""
+def _theta(cos, sin, eps):
+    """The base of the angles of two tables [t, d], or None if they are not those of a rotary embedding. The model's type, whose numbers
+    next to 1 are `eps` apart, may have rounded the frequencies or the tables: of the bases that fit, the one with the fewest digits."""
+    eps = max(eps, 1e-5)
     t, d = cos.shape
     cos, sin = cos.double(), sin.double()
     if t < 2 or d % 2:
         return None
-    angle = torch.atan2(sin[1, d // 2 - 1], cos[1, d // 2 - 1]).item()
-    if not angle > 0:
+    steps = torch.arange(0, d, 2).double() / d
+    seen = torch.atan2(sin[1, :d // 2], cos[1, :d // 2])
+    if not seen[-1] > 0:
         return None
-    theta = angle ** (-d / (d - 2)) if d > 2 else 10000  # of one pair all bases are the same
-    theta = round(theta) if abs(theta - round(theta)) < 1e-3 * theta else theta
-    angles = torch.arange(t).double()[:, None] * theta ** (-torch.arange(0, d, 2).double() / d)
-    angles = torch.cat([angles, angles], 1)
-    close = max((cos - angles.cos()).abs().max().item(), (sin - angles.sin()).abs().max().item())
-    return theta if close < 1e-4 * max(1, t / 1000) else None
+    if d == 2:  # of one pair all bases are the same
+        theta = 10000
+    else:
+        theta = math.exp(-(seen.log() @ steps / (steps @ steps)).item())
+        bases = (float(f"{theta:.{digits}g}") for digits in range(1, 17))
+        theta = next((b for b in bases if torch.allclose(b ** -steps, seen, rtol=eps, atol=eps * 1e-4)), theta)
+        theta = round(theta) if theta == round(theta) else theta
+
+    def close(frequencies, least):
+        angles = torch.arange(t).double()[:, None] * torch.cat([frequencies, frequencies])
+        return max((cos - angles.cos()).abs().max().item(), (sin - angles.sin()).abs().max().item()) < max(least, 3e-7 * t)
+    rounded = torch.allclose(theta ** -steps, seen, rtol=eps, atol=eps * 1e-4) and close(seen, 1e-4)  # frequencies, not tables
+    return theta if rounded or close(theta ** -steps, max(1e-4, eps)) else None
 
 
 THETA = 10000  # the usual base, where tables have no values
@@ -256,7 +276,7 @@ def _emit_rope(call, x, cos, sin):
         return None
     at = dims[0]  # the positions: 1 or 2, the heads are in the other one
     tables = [v[0].select(0 if at == 2 else 1, 0) for v in (cos, sin)]
-    theta = _theta(*tables)
+    theta = _theta(*tables, call.t.eps)
     if theta is None and call.t.unmade and _without_values(*tables):
         theta = THETA
         call.graph.note(f"tables of a rotary embedding on meta ({call.where.line}) have no values: their base is taken to be "

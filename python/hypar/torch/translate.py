@@ -10,6 +10,7 @@ from torch.export.graph_signature import InputKind
 from . import aten, losses, shapes, table, views  # noqa: F401 (aten fills the table)
 from .export import Cannot, Host, user_line
 from .network import Graph
+from .orders import GROUPED
 from .patterns import name_of
 from .views import Tensor
 
@@ -141,7 +142,8 @@ class Translation:
     stale     by node: where a tensor was changed through a view of it
     symbolic  is the batch open?
     whole     by path of a module that is one opaque operator: why
-    unmade    do zeros stand for buffers on meta?"""
+    unmade    do zeros stand for buffers on meta?
+    eps       the distance of numbers from 1 in the model's type of the fewest digits"""
 
     def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=(), unmade=False):
         self.loss_name, self.whole, self.unmade = loss_name, whole, unmade
@@ -153,6 +155,8 @@ class Translation:
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these
         self.symbolic = bool(self.host.sizes)
+        types = {x.dtype for x in (*model.parameters(), *model.buffers()) if x.is_floating_point()}
+        self.eps = max(torch.finfo(kind).eps for kind in types | {torch.float32})
 
     def grows(self, value):
         """The dimension of a value (as PyTorch knows it) that holds the samples, or None."""
@@ -327,7 +331,7 @@ class Translation:
                 return
 
 
-PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "_grouped_mm", "grouped_mm"}
+PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", *GROUPED}
 
 
 def flops_of(nodes, host):

@@ -412,12 +412,12 @@ enum hypar_status hp_json_only(const struct json *object, const char *const *key
             continue;
         char known[200];
         return hp_json_fail(object, err, "unknown member '%.60s', %s", member.key,
-                            hp_expected(known, sizeof known, member.key, keys, k));
+                            hp_expected(known, sizeof known, member.key, keys, k, NULL));
     }
     return HYPAR_OK;
 }
 
-/* What stands at a place instead of the expected value. */
+/* The value that a file has in place of the expected one. */
 static const char *found(const struct json *at, char *text)
 {
     const json_t *value = at->value;
@@ -546,7 +546,7 @@ enum hypar_status hp_json_choice(const struct json *at, const char *const *words
                                  int *out, struct hypar_error *err)
 {
     const char *word = "";
-    char known[80];
+    char known[256];
     TRY(hp_json_string(at, &word, err));
     for (int i = 0; i < count; i++)
         if (strcmp(words[i], word) == 0) {

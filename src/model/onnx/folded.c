@@ -68,8 +68,9 @@ static int find_tables(struct importing *im, int *table)
     return n;
 }
 
-/* Tied parameters, of which the exporter transposed one: the copy is the other again. The newer
- * exporter says of which; the older one transposes embeddings under a name of its own. */
+/* The exporter stored a tied parameter twice, once transposed: treat the copy as the original.
+ * The newer exporter names the original; the older one gives a transposed embedding a name of
+ * its own. */
 void hp_onnx_find_tied(struct importing *im)
 {
     enum { TABLES = 8 }; /* each is compared with every matrix of its size */
@@ -102,7 +103,7 @@ static bool is_chosen_from(double *data, int64_t n, bool buffered)
     return (distinct > 1 || buffered) && distinct <= n / 2;
 }
 
-/* Of numbers of 16 bits many are the same by chance. */
+/* Many numbers of 16 bits are equal by chance. */
 static bool is_fine(int type)
 {
     return type == ONNX_FLOAT || type == ONNX_DOUBLE;

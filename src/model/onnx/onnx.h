@@ -18,8 +18,9 @@ struct weight_range {
     int64_t start, count;
 };
 
-/* Where the values of a parameter (or of a constant input) come from: ranges of initializers
- * one after another, in `whole`; of it `from` to `to` of dimension `dim`. Or constants. */
+/* Where the values of a parameter (or of a constant input) come from: constants, or ranges of
+ * initializers, one after another, that make a tensor of shape `whole`; the parameter is its
+ * part `from` to `to` of dimension `dim`. */
 struct weight_source {
     int n_ranges;
     const struct weight_range *range;
@@ -271,9 +272,8 @@ bool hp_onnx_is_causal_where(const struct value *which, const struct value *othe
 /* Note that the last operator is such a mask of its operand `scores`. */
 void hp_onnx_note_causal(struct importing *im, int scores);
 
-/* A mask of Attention, truths or numbers that are added: is nothing masked, or what comes
- * later?
- */
+/* A mask of Attention, of truths or of numbers that are added. Does it mask nothing? Does it
+ * mask exactly the later keys? */
 bool hp_onnx_is_idle_mask(const struct value *mask);
 bool hp_onnx_is_causal_mask(const struct value *mask);
 
@@ -301,7 +301,7 @@ enum hypar_status hp_onnx_integers(struct importing *im, const struct value *v, 
 enum hypar_status hp_onnx_list(struct importing *im, const char *attr, int i, int max,
                                int64_t *out, int *n);
 
-/* Dimensions that a constant input lists; are they those of a tensor, or of a constant? */
+/* Read the dimensions that a constant input lists. Check that a tensor can have them. */
 enum hypar_status hp_onnx_dims(struct importing *im, const struct value *v,
                                struct hypar_shape *out);
 enum hypar_status hp_onnx_check_dims(struct importing *im, const struct hypar_shape *shape);

@@ -53,7 +53,7 @@ static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
     return HYPAR_OK;
 }
 
-/* What follows from constants alone, in a way that is not known, is an input. */
+/* An opaque operator whose inputs are constants becomes an input of the model. */
 static enum hypar_status made_of_constants(struct importing *im, int i,
                                            const struct hypar_shape *shape)
 {
@@ -194,7 +194,8 @@ enum hypar_status hp_onnx_resize(struct importing *im)
     return resized(im, &y, exact);
 }
 
-/* Along a dimension that is known, every element with itself; else it is opaque. */
+/* CumSum: if its dimension is a constant, the other dimensions are mapped one to one; else the
+ * operator is opaque. */
 enum hypar_status hp_onnx_cumsum(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);

@@ -25,15 +25,14 @@ struct lowering_cache; /* of a lowering (program/lowering.h) */
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
     const bool *devices; /* to look at these alone: nothing is known of others; NULL: all */
-    const volatile sig_atomic_t
-        *stop; /* once it is set, what there is means nothing; or NULL */
+    const volatile sig_atomic_t *stop; /* once it is set, the result is invalid; or NULL */
 };
 
-/* One pass of a part: bytes that come to life when it starts, and that end when it ends. */
+/* One pass of a part: bytes that begin when the pass starts, and bytes that end with it. */
 struct memory_delta {
     double alloc, free;
-    double end_kept;  /* of `free`: what was kept from the forward half on */
-    double gradients; /* of parameters, that come to life in the first micro-batch and stay */
+    double end_kept;  /* of `free`: bytes that were held from a forward half on */
+    double gradients; /* of parameters: they begin in the first micro-batch and stay */
 };
 
 struct memory_model {
@@ -43,7 +42,7 @@ struct memory_model {
     double *fixed; /* by device: parameters, gradients that last, optimizer, versions, inputs
                       that all micro-batches share, the framework */
     double *begun; /* by device: gradients that begin in a step, and end with it */
-    double **kept; /* by body, by device: what one micro-batch keeps between its halves */
+    double **kept; /* by body, by device: bytes that a micro-batch holds between its halves */
     /* Bytes by body, then by action of a device (hp_memory_at()). */
     double **late;  /* received after the action's last pass */
     double **waits; /* sent forward to another stage, held until the action begins */

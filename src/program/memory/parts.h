@@ -46,10 +46,10 @@ struct body_memory {
     struct held_bytes *late;  /* by action: begins after its last pass */
     struct held_bytes *waits; /* ... ends before its first pass */
     double *over;             /* ... bytes that end with a slot after it */
-    struct held_bytes *most;  /* ... what it has, when that is most, beyond what it found */
-    struct held_bytes *first; /* ... the same where it makes gradients of parameters */
-    double *most_saved;       /* ... what is saved, when that is most */
-    double *gradients;        /* ... of parameters, that it makes in the first micro-batch */
+    struct held_bytes *most;  /* ... the most that it holds at once beyond what it found */
+    struct held_bytes *first; /* ... the same in the micro-batch that makes the gradients */
+    double *most_saved;       /* ... the most at once that backward halves will read */
+    double *gradients;        /* ... of parameters: made in the first micro-batch */
     struct held_bytes *
         *lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
@@ -104,7 +104,7 @@ static inline bool hp_gradients_begin(const struct hypar_program *program)
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */
 void hp_memory_of_passes(struct memory_maker *m);
 
-/* unit_memory.c: what is there while it is sent. */
+/* unit_memory.c: parameters and gradients that are held while a unit is gathered or summed. */
 bool hp_has_units(const struct hypar_program *program);
 void hp_units_begin(struct memory_maker *m);
 

@@ -67,9 +67,9 @@ static const struct eager_row eager_rows[OP_KIND_COUNT] = {
     [OP_BATCH_NORM] = { .wide_errors = 2 },
 };
 
-/* Tensors of fp32 at the loss, as large as the logits. By default operator by operator there
- * are the logarithms of probabilities, and errors of these and of the logits; a kernel for all
- * of the loss needs none. */
+/* Tensors of fp32 at the loss, as large as the logits. By default a framework that runs
+ * operator by operator has three: the logarithms of probabilities, their errors, and the errors
+ * of the logits. A single kernel for all of the loss needs none. */
 static int wide_logits(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };
@@ -78,7 +78,7 @@ static int wide_logits(const struct hypar_plan *plan)
     return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
 }
 
-/* Of a framework whose norms are kernels of their own, a norm keeps what it reads. */
+/* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
 static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
 {
     static const struct eager_row nothing;
@@ -121,7 +121,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     return n;
 }
 
-/* Bytes of each element that the backward pass needs, beside the error that the plan has. */
+/* Bytes of each element that the backward pass needs in addition to the plan's error. */
 static int error_bytes(const struct hypar_plan *plan, int op)
 {
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),

@@ -30,9 +30,9 @@ enum need { NEED_LEAST, NEED_ABOUT, NEED_WRITTEN };
 /* The needs of each operator, from a program of the whole model on one device. */
 const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
 
-/* Bytes that a device holds of an element of a parameter, where so many holders divide what
- * `shard` says: the weight, its gradient, the optimizer's state. `again`: the step has several
- * micro-batches, or stages. */
+/* Bytes that a device holds for an element of a parameter (weight, gradient, optimizer's state)
+ * if `holders` devices divide what `shard` names. `again`: the step has several micro-batches,
+ * or stages. */
 double hp_element_state_bytes(const struct problem *problem, bool again, enum hypar_shard shard,
                               int holders);
 

@@ -18,10 +18,11 @@ struct points {
     int n, at[N_POINTS];
 };
 
-/* Lengths of steps of one body's micro-batches, and what follows. */
+/* The time of a step, as a function of the micro-batches of one body. */
 struct lengths {
-    double last_s;           /* of as many as the last point has */
-    double each_s, before_s; /* of one more: at the end, and sooner */
+    double last_s;   /* with as many micro-batches as the last point has */
+    double each_s;   /* what another micro-batch adds: between the last two points, */
+    double before_s; /* and between the points before */
 };
 
 struct reducing {
@@ -91,8 +92,7 @@ static void note_subset(struct reducing *r, const struct subset *subset)
     if (subset->n_devices > out->devices)
         out->devices = subset->n_devices;
     out->all_devices = subset->used_devices;
-    /* in a pipeline that is full each waits for others that wait as well: once, not each time
-     */
+    /* in a full pipeline devices wait at the same time: their waits count once */
     double left_out_s = subset->body_s * (r->plan->n_stages + 1) + subset->tail_s;
     out->error_s = fmax(out->error_s, left_out_s);
 }
@@ -117,7 +117,7 @@ static enum hypar_status find_lengths(struct reducing *r, int body, struct lengt
     return HYPAR_OK;
 }
 
-/* Of micro-batches of two sizes those of each size are simulated by themselves. */
+/* If micro-batches have two sizes, those of each size are simulated by themselves. */
 static enum hypar_status extrapolate(struct reducing *r, struct hypar_error *err)
 {
     const struct iteration *all = r->program->iteration;
@@ -168,7 +168,7 @@ static void count_all(struct reducing *r)
     r->out->all_instances += p->first[p->n_bodies + 1] - p->first[p->n_bodies];
 }
 
-/* What cannot be taken apart. */
+/* Simulate all devices and micro-batches of a plan that cannot be reduced. */
 static enum hypar_status simulate_whole(struct reducing *r, const struct problem *problem,
                                         const struct hypar_sim_options *how,
                                         struct hypar_error *err)

@@ -41,6 +41,9 @@ struct cuda {
     size_t scratch_bytes;
     struct cuda_module *modules;
     struct memo by_name;
+    bool tf32;
+    const struct cuda_blas *blas; /* NULL: not asked for yet */
+    void *blas_handle;            /* NULL: it is missing */
     enum hypar_status status;
     struct hypar_error error;
 };
@@ -177,6 +180,8 @@ void hp_cuda_close(struct cuda *c)
         c->driver->cuStreamSynchronize(c->stream);
         c->driver->cuStreamDestroy_v2(c->stream);
     }
+    if (c->blas_handle)
+        c->blas->cublasDestroy_v2(c->blas_handle);
     for (struct pinned *p = c->pinned; p; p = p->next)
         c->driver->cuMemFreeHost(p->area);
     hp_cuda_free(c, c->scratch);
@@ -355,6 +360,35 @@ void hp_cuda_launch(struct cuda *c, struct cuda_function *f, const struct cuda_g
          c->driver->cuLaunchKernel(f->function, size(b[0]), size(b[1]), size(b[2]), size(t[0]),
                                    size(t[1]), size(t[2]), grid->shared, c->stream, arg, NULL),
          f->name);
+}
+
+void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas)
+{
+    struct hypar_error ignored;
+    if (!c->blas && c->status == HYPAR_OK &&
+        hp_cuda_blas_library(&c->blas, &ignored) == HYPAR_OK) {
+        hp_cuda_blas_done(c, c->blas->cublasCreate_v2(&c->blas_handle));
+        if (c->status == HYPAR_OK)
+            hp_cuda_blas_done(c, c->blas->cublasSetStream_v2(c->blas_handle, c->stream));
+    }
+    *blas = c->blas;
+    return c->status == HYPAR_OK ? c->blas_handle : NULL;
+}
+
+void hp_cuda_blas_done(struct cuda *c, int result)
+{
+    if (result != 0)
+        hp_cuda_fail(c, HYPAR_RUNTIME, "cuBLAS fails: status %d", result);
+}
+
+void hp_cuda_allow_tf32(struct cuda *c)
+{
+    c->tf32 = true;
+}
+
+bool hp_cuda_has_tf32(const struct cuda *c)
+{
+    return c->tf32;
 }
 
 /* A kernel that fails is noticed here, or at a later call. */

@@ -73,6 +73,17 @@ struct cuda_grid {
 void hp_cuda_launch(struct cuda *c, struct cuda_function *function,
                     const struct cuda_grid *grid, void **arg);
 
+/* cuBLAS for this card, whose work is begun in order with all other work; NULL: it is missing,
+ * which is no failure. The second takes what its functions return. */
+struct cuda_blas;
+void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas);
+void hp_cuda_blas_done(struct cuda *c, int result);
+
+/* Whether products in single precision may round their factors to tf32; they may not at
+ * first. */
+void hp_cuda_allow_tf32(struct cuda *c);
+bool hp_cuda_has_tf32(const struct cuda *c);
+
 /* Wait until all work is done. */
 void hp_cuda_finish(struct cuda *c);
 

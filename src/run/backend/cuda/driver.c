@@ -21,6 +21,7 @@ struct wanted {
 
 static struct cuda_driver driver;
 static struct cuda_compiler compiler;
+static struct cuda_blas blas;
 
 #define OF_DRIVER(name)     \
     {                       \
@@ -29,6 +30,11 @@ static struct cuda_compiler compiler;
 #define OF_COMPILER(name)     \
     {                         \
 #name, &compiler.name \
+    }
+
+#define OF_BLAS(name)     \
+    {                     \
+#name, &blas.name \
     }
 
 static const struct library_symbol driver_symbols[] = {
@@ -64,6 +70,13 @@ static const struct library_symbol compiler_symbols[] = {
     OF_COMPILER(nvrtcCompileProgram), OF_COMPILER(nvrtcGetCUBINSize),
     OF_COMPILER(nvrtcGetCUBIN),       OF_COMPILER(nvrtcGetProgramLogSize),
     OF_COMPILER(nvrtcGetProgramLog),
+};
+
+static const struct library_symbol blas_symbols[] = {
+    OF_BLAS(cublasCreate_v2),
+    OF_BLAS(cublasDestroy_v2),
+    OF_BLAS(cublasSetStream_v2),
+    OF_BLAS(cublasGemmStridedBatchedEx),
 };
 
 /* Where the name may lie, as patterns of glob(): %s is the name. Below HYPAR_CUDA_PATH, and
@@ -160,7 +173,7 @@ struct loaded {
     enum hypar_status status;
     struct hypar_error error;
 };
-static struct loaded driver_loaded, compiler_loaded;
+static struct loaded driver_loaded, compiler_loaded, blas_loaded;
 
 static void load_driver(void)
 {
@@ -170,17 +183,31 @@ static void load_driver(void)
 }
 
 /* The driver runs code of a compiler of its own version and of older ones, so that the
- * compiler of the driver's version comes first. Without a driver, the newest comes first. */
+ * compiler of the driver's version comes first. Without a driver, the newest comes first. The
+ * same for cuBLAS. */
+static bool is_old_driver(void)
+{
+    int version = 0;
+    return driver.cuDriverGetVersion && driver.cuDriverGetVersion(&version) == CUDA_DONE &&
+           version < 13000;
+}
+
 static void load_compiler(void)
 {
     static const char *const newest_first[] = { "libnvrtc.so.13", "libnvrtc.so.12", NULL };
     static const char *const older[] = { "libnvrtc.so.12", "libnvrtc.so.13", NULL };
-    struct wanted w = { newest_first, compiler_symbols, COUNT(compiler_symbols) };
-    int version = 0;
-    if (driver.cuDriverGetVersion && driver.cuDriverGetVersion(&version) == CUDA_DONE &&
-        version < 13000)
-        w.soname = older;
+    struct wanted w = { is_old_driver() ? older : newest_first, compiler_symbols,
+                        COUNT(compiler_symbols) };
     compiler_loaded.status = load(&w, &compiler_loaded.error);
+}
+
+static void load_blas(void)
+{
+    static const char *const newest_first[] = { "libcublas.so.13", "libcublas.so.12", NULL };
+    static const char *const older[] = { "libcublas.so.12", "libcublas.so.13", NULL };
+    struct wanted w = { is_old_driver() ? older : newest_first, blas_symbols,
+                        COUNT(blas_symbols) };
+    blas_loaded.status = load(&w, &blas_loaded.error);
 }
 
 static enum hypar_status report(const struct loaded *loaded, const char *what,
@@ -205,4 +232,12 @@ enum hypar_status hp_cuda_compiler(const struct cuda_compiler **out, struct hypa
     pthread_once(&once, load_compiler);
     *out = &compiler;
     return report(&compiler_loaded, "NVIDIA's compiler NVRTC", err);
+}
+
+enum hypar_status hp_cuda_blas_library(const struct cuda_blas **out, struct hypar_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_blas);
+    *out = &blas;
+    return report(&blas_loaded, "cuBLAS", err);
 }

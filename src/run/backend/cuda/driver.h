@@ -65,9 +65,23 @@ struct cuda_compiler {
     int (*nvrtcGetProgramLog)(void *program, char *log);
 };
 
+/* cuBLAS. An operation is 0, or 1: of the transposed matrix. */
+struct cuda_blas {
+    int (*cublasCreate_v2)(void **handle);
+    int (*cublasDestroy_v2)(void *handle);
+    int (*cublasSetStream_v2)(void *handle, void *stream);
+    int (*cublasGemmStridedBatchedEx)(void *handle, int op_a, int op_b, int m, int n, int k,
+                                      const void *alpha, const void *a, int a_type, int lda,
+                                      long long a_step, const void *b, int b_type, int ldb,
+                                      long long b_step, const void *beta, void *c, int c_type,
+                                      int ldc, long long c_step, int n_products,
+                                      int compute_type, int algorithm);
+};
+
 /* Load them at the first call; they stay. HYPAR_RUNTIME: missing, and where they were looked
  * for. */
 enum hypar_status hp_cuda_driver(const struct cuda_driver **out, struct hypar_error *err);
+enum hypar_status hp_cuda_blas_library(const struct cuda_blas **out, struct hypar_error *err);
 enum hypar_status hp_cuda_compiler(const struct cuda_compiler **out, struct hypar_error *err);
 
 #endif /* RUN_BACKEND_CUDA_DRIVER_H */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "run/backend/cuda/sources.h"
@@ -44,14 +43,52 @@ struct generator {
 
 /* Text and numbers ---------------------------------------------------------------------- */
 
+static void say_text(struct generator *g, const char *text, size_t n)
+{
+    assert(g->length + n < GENERATED_BYTES);
+    memcpy(g->out->text + g->length, text, n);
+    g->length += n;
+    g->out->text[g->length] = 0;
+}
+
+static void say_int(struct generator *g, int value)
+{
+    char digit[16];
+    int at = sizeof digit;
+    bool minus = value < 0;
+    unsigned rest = minus ? -(unsigned)value : (unsigned)value;
+    do
+        digit[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (minus)
+        digit[--at] = '-';
+    say_text(g, digit + at, sizeof digit - (size_t)at);
+}
+
+/* As printf(), with %d, %s, %c and %% alone: a text is made for each launch. */
 static void say(struct generator *g, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(g->out->text + g->length, GENERATED_BYTES - g->length, fmt, ap);
+    for (const char *at = fmt; *at;) {
+        size_t n = strcspn(at, "%");
+        say_text(g, at, n);
+        at += n;
+        if (!*at)
+            break;
+        char letter = at[1];
+        at += 2;
+        if (letter == 'd') {
+            say_int(g, va_arg(ap, int));
+        } else if (letter == 's') {
+            const char *text = va_arg(ap, const char *);
+            say_text(g, text, strlen(text));
+        } else {
+            char c = letter == 'c' ? (char)va_arg(ap, int) : '%';
+            say_text(g, &c, 1);
+        }
+    }
     va_end(ap);
-    g->length += (size_t)n;
-    assert(g->length < GENERATED_BYTES);
 }
 
 static int number(struct generator *g, int64_t value)
@@ -112,51 +149,61 @@ static const struct view *target_view(const struct generator *g)
     return t->grad ? &g->call->grad[t->to] : &g->call->value[t->to];
 }
 
-static void place_axis(struct generator *g, int64_t coefficient[MAX_AXES], int64_t *base,
-                       const struct dim_map *dim, int d, int64_t stride)
+static void affine_axis(const struct generator *g, struct affine *f, const struct dim_map *dim,
+                        int d, int64_t stride)
 {
-    coefficient[dim->axis[0]] += dim->stride * stride;
-    *base -= dim->pad * stride;
-    if (follows_of(g, dim) == FOLLOWS_TAPS)
-        coefficient[dim->taps] += dilation_of(g, d) * stride;
+    f->axes |= 1u << dim->axis[0];
+    f->step[dim->axis[0]] += dim->stride * stride;
+    f->base -= dim->pad * stride;
+    if (follows_of(g, dim) == FOLLOWS_TAPS) {
+        f->axes |= 1u << dim->taps;
+        f->step[dim->taps] += dilation_of(g, d) * stride;
+    }
 }
 
-/* The place of operand `o`. The target is addressed by positions where its dimensions are
- * windows. */
-static struct place new_place(struct generator *g, int o, const struct view *view)
+/* The target is addressed by positions where its dimensions are windows. */
+static struct affine affine_of(const struct generator *g, int o, const struct view *view)
 {
     const struct operand *operand = &g->nest->operand[o];
     bool target = view == target_view(g);
-    int64_t coefficient[MAX_AXES] = { 0 }, base = 0;
-    axis_set axes = 0;
-    struct place p = { .data = new_data(g, view->data), .whole = NONE };
-    for (int d = 0; d < MAX_DIMS; d++)
-        p.position[d] = NONE;
+    struct affine f = { .base = 0 };
     for (int d = 0; d < operand->n_dims; d++) {
         const struct dim_map *dim = &operand->dim[d];
         int64_t stride = view->stride[d];
-        base -= view->box.dim[d].lo * stride;
+        f.base -= view->box.dim[d].lo * stride;
         if (dim->kind == DIM_AXIS) {
             enum follows follows = follows_of(g, dim);
             if (follows == FOLLOWS_AXIS || (follows == FOLLOWS_TAPS && !target)) {
-                place_axis(g, coefficient, &base, dim, d, stride);
-                axes |= 1u << dim->axis[0] | (follows == FOLLOWS_TAPS ? 1u << dim->taps : 0);
+                affine_axis(g, &f, dim, d, stride);
             } else {
-                p.position[d] = number(g, stride);
+                f.has_position[d] = true;
+                f.position[d] = stride;
             }
         } else if (dim->kind == DIM_PRODUCT) {
-            for (int f = dim->n_axes - 1; f >= 0; f--) {
-                coefficient[dim->axis[f]] += stride;
-                axes |= 1u << dim->axis[f];
-                stride *= g->nest->axis[dim->axis[f]].extent;
+            for (int i = dim->n_axes - 1; i >= 0; i--) {
+                f.step[dim->axis[i]] += stride;
+                f.axes |= 1u << dim->axis[i];
+                stride *= g->nest->axis[dim->axis[i]].extent;
             }
         } else if (is_whole(operand, d)) {
-            p.whole = number(g, stride);
+            f.whole_extent = operand->size[d];
+            f.whole = stride;
         }
     }
+    return f;
+}
+
+static struct place new_place(struct generator *g, int o, const struct view *view)
+{
+    struct affine f = affine_of(g, o, view);
+    struct place p = { .data = new_data(g, view->data), .whole = NONE };
+    for (int d = 0; d < MAX_DIMS; d++)
+        p.position[d] = f.has_position[d] ? number(g, f.position[d]) : NONE;
+    if (f.whole_extent)
+        p.whole = number(g, f.whole);
     for (int a = 0; a < MAX_AXES; a++)
-        p.axis[a] = has_axis(axes, a) ? number(g, coefficient[a]) : NONE;
-    p.base = number(g, base);
+        p.axis[a] = has_axis(f.axes, a) ? number(g, f.step[a]) : NONE;
+    p.base = number(g, f.base);
     return p;
 }
 
@@ -520,7 +567,8 @@ static bool may_leave(const struct generator *g, const struct operand *o, int d)
 {
     const struct dim_map *dim = &o->dim[d];
     return dim->kind == DIM_AXIS &&
-           (follows_of(g, dim) == FOLLOWS_TAPS || dim->pad != 0 ||
+           ((follows_of(g, dim) == FOLLOWS_TAPS && g->nest->axis[dim->taps].extent > 1) ||
+            dim->pad != 0 ||
             (g->nest->axis[dim->axis[0]].extent - 1) * dim->stride >= o->size[d]);
 }
 
@@ -755,4 +803,17 @@ char *hp_cuda_source(struct arena *arena, const struct generated *g)
 {
     return hp_arena_printf(arena, "%s%s%s%s", g->types, hp_cuda_generic,
                            g->in_columns ? hp_cuda_columns : "", g->text);
+}
+
+bool hp_cuda_affine(const struct kernel_call *call, const struct target *target, int o,
+                    bool grad, struct affine *out)
+{
+    const struct generator g = { .call = call, .nest = call->nest, .target = target };
+    const struct operand *operand = &call->nest->operand[o];
+    *out = affine_of(&g, o, grad ? &call->grad[o] : &call->value[o]);
+    for (int d = 0; d < operand->n_dims; d++)
+        if (out->has_position[d] ||
+            (operand->dim[d].kind == DIM_AXIS && may_leave(&g, operand, d)))
+            return false;
+    return true;
 }
