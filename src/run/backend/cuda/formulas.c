@@ -161,7 +161,8 @@ static void fill_in_windows(const struct nest *nest, char room[FORMULA_BYTES])
         if (window)
             snprintf(weight + m, sizeof weight - m, "weight_at(in[%d], p%d) * ", d - 1, d);
     }
-    replace(room, "AT)", strcat(at, ")"));
+    snprintf(at + strlen(at), sizeof at - strlen(at), ")");
+    replace(room, "AT)", at);
     replace(room, "WEIGHT ", weight);
 }
 
