@@ -82,22 +82,22 @@ bench-flexflow: all ## FlexFlow's published results beside ours
 
 .PHONY: figure-hypar figure-hypar-maps figure-hypar-choices figure-optcnn figure-flexflow figure-pipedream
 figure-hypar: all ## HyPar's Figure 6 (performance over data parallelism), the paper's bars beside ours: BUILD/figures
-	@cmake --build $(BUILD) --target figure-hypar
+	+@cmake --build $(BUILD) --target figure-hypar
 
 figure-hypar-maps: all ## HyPar's Figure 5 (dp or mp for each layer and level), the paper's maps beside ours: BUILD/figures
-	@cmake --build $(BUILD) --target figure-hypar-maps
+	+@cmake --build $(BUILD) --target figure-hypar-maps
 
 figure-hypar-choices: all ## HyPar's Figures 9 and 10 (all 256 choices of two levels, of two layers), the paper's gains beside ours: BUILD/figures
-	@cmake --build $(BUILD) --target figure-hypar-choices
+	+@cmake --build $(BUILD) --target figure-hypar-choices
 
 figure-optcnn: all ## OptCNN's Figure 8 (bytes of AlexNet), the paper's bars beside ours: BUILD/figures
-	@cmake --build $(BUILD) --target figure-optcnn
+	+@cmake --build $(BUILD) --target figure-optcnn
 
 figure-flexflow: all ## FlexFlow's Figure 6 (speed-ups), the paper's bars beside ours: BUILD/figures; about a minute of processor time
-	@cmake --build $(BUILD) --target figure-flexflow
+	+@cmake --build $(BUILD) --target figure-flexflow
 
 figure-pipedream: all ## PipeDream's Table 1 (speed-ups) as bars, the paper's beside ours: BUILD/figures; no profiles needed
-	@cmake --build $(BUILD) --target figure-pipedream
+	+@cmake --build $(BUILD) --target figure-pipedream
 
 bench-grid: all ## auto beside all other planners and a sweep of 3-D plans: hours
 	@cmake --build $(BUILD) --target bench-grid

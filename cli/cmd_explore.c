@@ -93,7 +93,7 @@ static enum hypar_status read_options(const struct args *args,
                                            .precision = choices.precision,
                                            .fp32_gradients = choices.fp32_gradients,
                                            .framework_bytes = choices.framework_bytes,
-                                           .memory_margin = choices.memory_margin,
+                                           .memory_certainty = choices.memory_certainty,
                                            .optimizer = choices.optimizer };
     if (status == HYPAR_OK)
         status = read_cost(args, &how->cost, err);

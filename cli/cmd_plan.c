@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
     { "stages", OPT_STAGES, "N", 0, "of a pipeline: so many stages (the fastest number)", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
       "so many micro-batches (of a pipeline the fastest number, else 1)", 0 },
-    { "data", OPT_REPLICAS, "N", 0, "3d: so many replicas (the fastest number)", 0 },
+    { "data", OPT_DATA_DEGREE, "N", 0, "3d: so many replicas (the fastest number)", 0 },
     { "tensor", OPT_TENSOR, "N", 0, "3d: so many parts of each layer (the fastest number)", 0 },
     { "pipeline", OPT_PIPELINE, "N", 0,
       "3d: so many groups of devices for stages (the fastest number)", 0 },
@@ -212,7 +212,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     bool named = args->planner && !hypar_planner_find(args->planner)->tries_others;
     bool interrupted = hypar_found_info(found).interrupted;
     struct hypar_error why;
-    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_partial_step part = hypar_found_info(found).part;
     if (!s && !(part.step_s > 0))
         return HYPAR_OK;
     enum hypar_status status =

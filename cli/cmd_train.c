@@ -16,10 +16,12 @@ static const struct argp_option options[] = {
     { "steps", OPT_STEPS, "N", 0, "training steps (10)", 0 },
     { "planner", OPT_PLANNER, "NAME", 0,
       "of a model: search algorithm ('hypar planners' lists them; auto)", 0 },
-    { "on", OPT_ON, "MACHINE", 0, "of a model: machine to plan for (local:RANKS)", 0 },
+    { "on", OPT_ON, "MACHINE", 0,
+      "of a model: machine to plan for (local:RANKS; cards that are known)", 0 },
     OPT_ATTENTION_ROW,
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
-    { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
+    { "precision", OPT_PRECISION, "NAME", 0,
+      "of a model: fp32 or fp64; with --device cuda also tf32 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
     OPT_AS_ROW,
@@ -34,7 +36,7 @@ static const struct argp_option options[] = {
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of a pipeline", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: micro-batches of a batch", 0 },
     OPT_FOLLOW_LINKS_ROW,
-    { "data", OPT_DATA, "WHAT", 0,
+    { "data", OPT_DATA_FILES, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
     { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
     { "partial-weights", OPT_PARTIAL_WEIGHTS, NULL, 0,
@@ -110,16 +112,46 @@ static enum hypar_status read_profile(const struct args *args,
     return HYPAR_OK;
 }
 
+static bool on_card(const struct args *args)
+{
+    return args->run_device && strcmp(args->run_device, "cuda") == 0;
+}
+
+/* The device whose name the card's contains, the longest one: h200 of "NVIDIA H200"; NULL. */
+static const char *device_of_card(void)
+{
+    struct hypar_card card;
+    const char *found = NULL;
+    if (hypar_cards(&card, 1) < 1)
+        return NULL;
+    for (int i = 0; opt_device_word(i); i++)
+        if (strcasestr(card.name, opt_device_word(i)) &&
+            (!found || strlen(opt_device_word(i)) > strlen(found)))
+            found = opt_device_word(i);
+    return found;
+}
+
+/* The machine to plan for, if none is named: this one, or its cards where each rank has one
+ * that is known. */
+static void own_machine(const struct args *args, int ranks, char *word, size_t n)
+{
+    const char *device = on_card(args) ? device_of_card() : NULL;
+    if (device && ranks <= hypar_cards(NULL, 0))
+        snprintf(word, n, "full:%d,device=%s", ranks, device);
+    else
+        snprintf(word, n, "local:%d", ranks);
+}
+
 static enum hypar_status search(const struct args *args, int ranks, struct planned *p,
                                 struct hypar_error *err)
 {
-    char word[32], model[2 * PATH_MAX];
+    char word[64], model[2 * PATH_MAX];
     struct hypar_search_options how = { .planner = args->planner,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
                                         .clip = args->clip,
                                         .seed = args->seed };
-    snprintf(word, sizeof word, "local:%d", ranks);
+    own_machine(args, ranks, word, sizeof word);
     enum hypar_status status = opt_choices(args, &how, err);
     if (status == HYPAR_OK)
         status = opt_import(args, &p->graph, err);
@@ -355,11 +387,6 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
-static bool on_card(const struct args *args)
-{
-    return args->run_device && strcmp(args->run_device, "cuda") == 0;
-}
-
 /* A prediction for another machine, or one for this machine that nothing measured stands
  * behind; the latter is not for ranks that take turns in one process. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
@@ -369,6 +396,9 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
     if (!sim)
         return;
     const char *word = hypar_machine_word(machine);
+    const char *card = on_card(args) ? device_of_card() : NULL;
+    if (card && strcmp(hypar_machine_device(machine, 0)->name, card) == 0)
+        return;
     if (strcmp(hypar_machine_device(machine, 0)->name, "local") != 0) {
         opt_note(args, "the prediction is for %s, what is measured is of this machine",
                  word ? word : "the machine of the plan");

@@ -1,17 +1,12 @@
+/* What the keys of options mean, and how a command line is parsed. */
 #include "cli/opt.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { MAX_OUTPUTS = 8 };
 
 enum value_kind {
     FLAG,
@@ -49,7 +44,7 @@ static const struct value {
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_CHUNKS, "--chunks", COUNT, offsetof(struct args, chunks), 1, 1 << 16 },
     { OPT_PIPELINE, "--pipeline", COUNT, offsetof(struct args, pipeline), 1, 1 << 20 },
-    { OPT_REPLICAS, "--data", COUNT, offsetof(struct args, replicas), 1, 1 << 20 },
+    { OPT_DATA_DEGREE, "--data", COUNT, offsetof(struct args, replicas), 1, 1 << 20 },
     { OPT_SCHEDULE, "--schedule", TEXT, offsetof(struct args, schedule), 0, 0 },
     { OPT_SEQUENCE_PARALLEL, "--sequence-parallel", FLAG,
       offsetof(struct args, sequence_parallel), 0, 0 },
@@ -99,7 +94,7 @@ static const struct value {
     { OPT_DROPOUT_MASKS, "--dropout-masks", TEXT, offsetof(struct args, dropout_masks), 0, 0 },
     { OPT_FRAMEWORK_MEMORY, "--framework-memory", BYTES, offsetof(struct args, framework_bytes),
       0, 0 },
-    { OPT_MEMORY_MARGIN, "--memory-margin", COUNT, offsetof(struct args, memory_margin), 50,
+    { OPT_MEMORY_MARGIN, "--memory-margin", COUNT, offsetof(struct args, memory_certainty), 50,
       99 },
     { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
     { OPT_OPERATORS, "--operators", COUNT, offsetof(struct args, operators), 1, 1e6 },
@@ -135,7 +130,7 @@ static const struct value {
     { OPT_CHECK, "--check", FLAG, offsetof(struct args, check), 0, 0 },
     { OPT_CHECKPOINT, "--checkpoint", WRITE, offsetof(struct args, checkpoint), 0, 0 },
     { OPT_CLIP, "--clip", NUMBER, offsetof(struct args, clip), 0, 0 },
-    { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
+    { OPT_DATA_FILES, "--data", TEXT, offsetof(struct args, data), 0, 0 },
     { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
     { OPT_HOSTFILE, "--hostfile", READ, offsetof(struct args, hostfile), 0, 0 },
     { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },
@@ -392,99 +387,6 @@ static void make_table(struct option_table *table, const struct command *command
     };
 }
 
-/* The row of a word "--name", "--name=value" or "--na", which is short for it; NULL: none. */
-static const struct argp_option *find_long(const struct argp_option *row, const char *word)
-{
-    size_t n = strcspn(word, "=") - 2;
-    const struct argp_option *found = NULL;
-    for (; row->name && n > 0; row++) {
-        if (strncmp(row->name, word + 2, n) != 0)
-            continue;
-        if (!row->name[n])
-            return row;
-        found = found ? found : row;
-    }
-    return found;
-}
-
-/* Is the next word the value of an option in this one, as in "-qo FILE"? */
-static bool takes_next_short(const struct argp_option *row, const char *letters)
-{
-    for (; *letters; letters++)
-        for (const struct argp_option *o = row; o->name; o++)
-            if (o->key == *letters && o->arg)
-                return !letters[1];
-    return false;
-}
-
-/* The first word that is written as a long option and is none of the command's; 0: none. What
- * follows --help does not matter. */
-static int find_unknown(const struct argp_option *row, int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strncmp(argv[i], "--", 2) != 0) {
-            i += argv[i][0] == '-' && takes_next_short(row, argv[i] + 1);
-            continue;
-        }
-        const struct argp_option *o = find_long(row, argv[i]);
-        if (!o)
-            return i;
-        if (o->key == OPT_HELP)
-            return 0;
-        i += o->arg && !strchr(argv[i], '=');
-    }
-    return 0;
-}
-
-/* Does the command have an option of exactly this name? */
-static bool has_option(const struct command *command, const char *name)
-{
-    for (const struct argp_option *o = command->options; o && o->name; o++)
-        if (strcmp(o->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* "simulate, train": the commands that have an option of exactly this name; "": none. */
-static const char *owners_text(char *text, size_t size, const char *name)
-{
-    const struct command *command;
-    size_t n = 0;
-    *text = '\0';
-    for (int i = 0; (command = opt_command(i)) && n < size; i++)
-        if (has_option(command, name))
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", command->name);
-    return text;
-}
-
-/* getopt would say that an option is unknown, but not which one was meant. */
-static enum hypar_status check_names(const struct option_table *table,
-                                     const struct command *command, int argc, char **argv,
-                                     struct hypar_error *err)
-{
-    const char *names[OPT_MAX_ROWS];
-    int nearest, n = 0, at = find_unknown(table->row, argc, argv);
-    if (!at)
-        return HYPAR_OK;
-    char name[64], owners[128];
-    int length = (int)strcspn(argv[at], "=");
-    snprintf(name, sizeof name, "%.*s", length - 2, argv[at] + 2);
-    for (; table->row[n].name; n++)
-        names[n] = table->row[n].name;
-    if (command == &cmd_train && find_long(cmd_plan.options, argv[at]))
-        return opt_usage(
-            err, "train: --%s is an option of 'hypar plan', whose -o FILE train takes", name);
-    if (*owners_text(owners, sizeof owners, name))
-        return opt_usage(err,
-                         "%s: unknown option '--%s', an option of %s; see 'hypar %s --help'",
-                         command->name, name, owners, command->name);
-    if (hypar_nearest(name, names, n, &nearest, 1))
-        return opt_usage(err, "%s: unknown option '%.*s'; did you mean '--%s'?", command->name,
-                         length, argv[at], names[nearest]);
-    return opt_usage(err, "%s: unknown option '%.*s'; see 'hypar %s --help'", command->name,
-                     length, argv[at], command->name);
-}
-
 /* getopt prints an unknown letter as it is; one that cannot be shown is none of ours. */
 static void clean_letters(int argc, char **argv)
 {
@@ -579,7 +481,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
     make_table(&table, command);
     clean_letters(argc, argv);
-    if (check_names(&table, command, argc, argv, err) != HYPAR_OK)
+    if (opt_check_names(command, table.row, argc, argv, err) != HYPAR_OK)
         return HYPAR_USAGE;
     argv[0] = program;
     error_t error =
@@ -598,196 +500,4 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     if (check_json(command, out, err) != HYPAR_OK)
         return HYPAR_USAGE;
     return check_files(out, NULL, err);
-}
-
-enum hypar_format opt_format(const struct args *args)
-{
-    return args->json ? HYPAR_JSON : HYPAR_TEXT;
-}
-
-const char *opt_output(const struct args *args)
-{
-    return args->output ? args->output : "-";
-}
-
-/* Written, and waiting for the rest of the command. */
-static struct hypar_output finished[MAX_OUTPUTS];
-static int n_finished;
-
-/* Standard output is flushed when all is done. */
-enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
-                            struct hypar_error *err)
-{
-    if (status == HYPAR_OK && out->file != stdout)
-        status = hypar_output_finish(out, err);
-    if (status == HYPAR_OK && out->temporary[0]) {
-        assert(n_finished < MAX_OUTPUTS);
-        finished[n_finished++] = *out;
-    } else {
-        hypar_output_close(out, false, NULL);
-    }
-    return status;
-}
-
-enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path,
-                                 struct hypar_error *err)
-{
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_plan_write(plan, out.file);
-    return opt_close(&out, HYPAR_OK, err);
-}
-
-enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err)
-{
-    for (int i = 0; i < n_finished; i++) {
-        bool keep = status == HYPAR_OK || status == HYPAR_INFEASIBLE || status == HYPAR_STOPPED;
-        enum hypar_status placed = hypar_output_close(&finished[i], keep, keep ? err : NULL);
-        if (placed != HYPAR_OK)
-            status = placed;
-    }
-    n_finished = 0;
-    return status;
-}
-
-/* Whatever its name is, and standard input. */
-static bool may_be_onnx(const char *model)
-{
-    return strcmp(model, "-") == 0 ||
-           (hypar_model_is_path(model) && !opt_is_of_format(model, "hypar-graph/"));
-}
-
-static void note_unused_reading(const struct args *args)
-{
-    static const char why[] = "the model is no ONNX file";
-    if (may_be_onnx(args->operand[0]))
-        return;
-    opt_note_unused(args, *args->dims, "--dim", why);
-    opt_note_unused(args, *args->batch_dims, "--batch-dim", why);
-    opt_note_unused(args,
-                    args->follow_links && !opt_is_of_format(args->operand[0], "hypar-graph/"),
-                    "--follow-links", "the model is no file");
-}
-
-enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
-                             struct hypar_error *err)
-{
-    struct hypar_import_options how = { .framework = args->framework,
-                                        .batch = args->batch,
-                                        .batch_dims =
-                                            *args->batch_dims ? args->batch_dims : NULL,
-                                        .dims = *args->dims ? args->dims : NULL,
-                                        .freeze = *args->freeze ? args->freeze : NULL,
-                                        .follow_links = args->follow_links,
-                                        .reads = opt_reads,
-                                        .who = (void *)args };
-    enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
-    if (status == HYPAR_OK)
-        note_unused_reading(args);
-    for (int i = 0; status == HYPAR_OK && i < hypar_graph_info(*out).n_notes; i++)
-        opt_note(args, "%s: %s", args->operand[0], hypar_graph_info(*out).note[i]);
-    return status;
-}
-
-enum { PEEK_BYTES = 4096 }; /* of which the format should be among the first */
-
-bool opt_is_of_format(const char *path, const char *format)
-{
-    char text[PEEK_BYTES + 1];
-    size_t n = 0;
-    struct stat about;
-    bool standard = strcmp(path, "-") == 0;
-    if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
-        return false;
-    FILE *file = standard ? stdin : hypar_or_out_of_memory(fopen(path, "rb"));
-    if (!file)
-        return false;
-    for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
-        text[n] = (char)c;
-    text[n] = '\0';
-    for (size_t i = n; standard && i > 0; i--)
-        if (ungetc((unsigned char)text[i - 1], file) == EOF)
-            hypar_out_of_memory(0);
-    if (!standard)
-        fclose(file);
-    const char *at = strstr(text, format);
-    return at && at > text && at[-1] == '"';
-}
-
-/* A network of the zoo, or a file that holds one? */
-static bool is_model(const char *word)
-{
-    struct hypar_error why;
-    int model;
-    size_t n = hypar_model_path_length(word);
-    if (access(word, F_OK) == 0)
-        return opt_is_of_format(word, "hypar-graph/") ||
-               (n > 5 && strcmp(word + n - 5, ".onnx") == 0);
-    return hypar_model_find(&model, word, &why) == HYPAR_OK;
-}
-
-enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
-                                struct hypar_plan **out, struct hypar_error *err)
-{
-    *out = NULL;
-    if (strcmp(path, "-") != 0 && is_model(path))
-        return opt_usage(err,
-                         "%s: '%s' is a model, expected a plan; make one first: "
-                         "hypar plan %s --on MACHINE -o plan.json",
-                         args->command, path, path);
-    struct hypar_plan_read_options how = { .model = model,
-                                           .machine = args->machine,
-                                           .framework = args->as ? args->framework : NULL,
-                                           .follow_links = args->follow_links,
-                                           .reads = opt_reads,
-                                           .who = (void *)args };
-    enum hypar_status status = hypar_plan_read(out, path, &how, err);
-    struct hypar_error why;
-    if (status != HYPAR_OK)
-        return status;
-    struct hypar_plan_settings settings = hypar_plan_settings(*out);
-    const char *word = settings.simulation.all_reduce;
-    if (!*word || hypar_check_all_reduce(word, &why) == HYPAR_OK)
-        return HYPAR_OK;
-    hypar_plan_free(*out);
-    *out = NULL;
-    snprintf(err->text, sizeof err->text, "simulation.all_reduce: %.400s", why.text);
-    return opt_in_file(path, HYPAR_INVALID, err);
-}
-
-bool opt_wants_summary(const struct args *args)
-{
-    return !args->output || ((args->json || !args->quiet) && !opt_is_standard(args->output));
-}
-
-enum hypar_status opt_catalogue(const struct args *args,
-                                enum hypar_status (*report)(FILE *to, const char *name,
-                                                            enum hypar_format format,
-                                                            struct hypar_error *err),
-                                struct hypar_error *err)
-{
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    status =
-        report(out.file, args->n_operands ? args->operand[0] : NULL, opt_format(args), err);
-    return opt_close(&out, status, err);
-}
-
-void opt_show_progress(void *who, const struct hypar_search_progress *p)
-{
-    char best[32];
-    fprintf(stderr,
-            "\rhypar: %sbest step %s; %lld proposals, %.0f a second, %.0f %% accepted\033[K",
-            (const char *)who, hypar_format_quantity(best, p->best_s, HYPAR_UNIT_SECONDS),
-            (long long)p->proposals, p->seconds > 0 ? (double)p->proposals / p->seconds : 0,
-            p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
-}
-
-bool opt_is_standard(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
 }

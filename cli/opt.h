@@ -84,7 +84,7 @@ enum opt_key {
     OPT_AXES,
     OPT_CHUNKS,
     OPT_PIPELINE,
-    OPT_REPLICAS,
+    OPT_DATA_DEGREE,
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
     OPT_TENSOR,
@@ -99,7 +99,7 @@ enum opt_key {
     OPT_CHECK,
     OPT_CHECKPOINT,
     OPT_CLIP,
-    OPT_DATA,
+    OPT_DATA_FILES,
     OPT_EVERY,
     OPT_FORWARD,
     OPT_PLANNER_OPTION,
@@ -163,7 +163,7 @@ struct args {
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
-    int64_t memory_margin; /* per cent */
+    int64_t memory_certainty; /* per cent */
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel, largest_batch;
@@ -196,6 +196,11 @@ const struct command *opt_command(int i);
 /* The options of a command: its own, then the common ones. Returns how many. */
 enum { OPT_MAX_ROWS = 64 };
 int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS]);
+
+/* HYPAR_USAGE if a word of argv is written as a long option and is in none of the rows, which
+ * are the command's: tells which one was meant, or which commands have it. */
+enum hypar_status opt_check_names(const struct command *command, const struct argp_option *row,
+                                  int argc, char **argv, struct hypar_error *err);
 
 /* Does it go to standard output? `path` may be NULL. */
 bool opt_is_standard(const char *path);

@@ -79,8 +79,8 @@ static enum hypar_status choose_numbers(const struct args *args,
         take_framework(args, how);
     if (args->framework_bytes > 0)
         how->framework_bytes = args->framework_bytes;
-    if (args->memory_margin > 0)
-        how->memory_margin = (double)args->memory_margin / 100;
+    if (args->memory_certainty > 0)
+        how->memory_certainty = (double)args->memory_certainty / 100;
     return HYPAR_OK;
 }
 

@@ -144,6 +144,7 @@ hypar_add_test(cli/sizes sh tests/cli/sizes.sh tests/cli/sizes.tsv)
 hypar_add_test(cli/devices sh tests/cli/devices.sh)
 hypar_add_test(cli/check_lower sh tests/cli/check_lower.sh)
 hypar_add_test(cli/interrupt sh tests/cli/interrupt.sh)
+hypar_add_test(cli/card sh tests/cli/card.sh)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/completion sh tests/cli/completion.sh)
 

@@ -29,7 +29,7 @@ HYPAR_API unsigned hypar_version(void);
 /* The version of the binary interface. It is raised when programs compiled with older headers
  * would no longer work. It is the number in the name of the shared library, and loaded planners
  * are checked against it (hypar/search.h). The function returns that of the linked library. */
-#define HYPAR_ABI_VERSION 8
+#define HYPAR_ABI_VERSION 9
 HYPAR_API unsigned hypar_abi_version(void);
 
 /* What this build supports beyond planning, one line each: "MPI: no (...)". Static text. */

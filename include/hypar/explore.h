@@ -71,9 +71,9 @@ struct hypar_explore_options {
         *simulation; /* for HYPAR_COST_SIMULATED; NULL: the defaults */
     enum hypar_objective objective;
     enum hypar_precision precision;
-    bool fp32_gradients;    /* of parameters that are shorter */
-    double framework_bytes; /* on each device, not available to the plan */
-    double memory_margin;   /* as in struct hypar_search_options */
+    bool fp32_gradients;     /* of parameters that are shorter */
+    double framework_bytes;  /* on each device, not available to the plan */
+    double memory_certainty; /* as in struct hypar_search_options */
     enum hypar_optimizer optimizer;
     /* As in a search: the result has the machines that are done by then; HYPAR_INFEASIBLE if
      * none is. */

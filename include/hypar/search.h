@@ -61,10 +61,10 @@ struct hypar_search_options {
     bool objective_given;           /* it was asked for, even if it is the default */
     enum hypar_precision precision;
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
-    enum hypar_masks masks; /* of dropouts */
-    double framework_bytes; /* on each device, not available to the plan */
-    double memory_margin;   /* the probability with which a plan is to fit into devices' own
-                               memory, below 1; 0: 0.95. A limit that is asked for needs none */
+    enum hypar_masks masks;  /* of dropouts */
+    double framework_bytes;  /* on each device, not available to the plan */
+    double memory_certainty; /* the probability with which a plan is to fit into devices' own
+                             memory, below 1; 0: 0.95. A limit that is asked for needs none */
     enum hypar_optimizer optimizer;
     double clip; /* the largest norm of all gradients together; 0: any */
     enum hypar_recompute recompute;
@@ -184,8 +184,7 @@ struct hypar_prediction {
     bool simulated;
     double step_s, compute_s, comm_s;
     double samples_per_s;
-    double mfu; /* model-FLOP utilisation: 3 forward passes of multiply-adds (1 for untrained
-                   operators) over the peak */
+    double mfu;        /* as hypar_sim_summary.mfu */
     double comm_bytes; /* the paper's count: both directions, every group of every level */
     double energy_j;
     double state_bytes; /* parameters, gradients and optimizer state of the fullest device */
@@ -221,7 +220,7 @@ struct hypar_bound {
 
 /* A step simulated on one device of each kind, with the first micro-batches, and extrapolated
  * to all: for plans that would take long as a whole. */
-struct hypar_part {
+struct hypar_partial_step {
     double step_s;            /* 0: not done */
     double error_s;           /* estimated error */
     int devices, all_devices; /* simulated devices; devices with work */
@@ -270,7 +269,7 @@ struct hypar_search_info {
     const struct hypar_other *other;
     enum hypar_objective objective; /* by which they are worse */
     const char *not_simulated;      /* the reason; NULL: it was simulated, or nobody asked */
-    struct hypar_part part;         /* simulated instead; its step is the prediction's */
+    struct hypar_partial_step part; /* simulated instead; its step is the prediction's */
     int64_t proposals, accepted;    /* flexflow; of an own planner, as it last reported */
     /* flexflow: */
     int chains;

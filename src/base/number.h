@@ -16,6 +16,17 @@ char *hp_number_text(char *text, double value);
  * number of characters read; 0 if there is no number, or it is not finite. */
 size_t hp_number_read(const char *text, double *out);
 
+static inline bool hp_is_power_of_two(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* a / b, rounded up; 0 if a is not above 0. */
+static inline int64_t hp_divide_up(int64_t a, int64_t b)
+{
+    return a <= 0 ? 0 : (a + b - 1) / b;
+}
+
 /* The integers from `least` to `most`, for messages: "0 to 3", "0", "none". `text` holds
  * RANGE_TEXT_BYTES; returns `text`. */
 char *hp_range_text(char *text, int64_t least, int64_t most);

@@ -7,7 +7,7 @@
 #include "cost/work.h"
 #include "graph/graph.h"
 
-/* Of a normal distribution's values, eight of ten are within so many standard deviations. */
+/* Standard deviations within which eight of ten values of a normal distribution lie. */
 static const double EIGHT_OF_TEN = 1.2816;
 
 /* Without rows: published steps of 32 images on a P100 (OptCNN) take 1.56 (AlexNet), 0.86

@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <limits.h>
 
+#include "base/number.h"
+
 /* --- all-gather by partners; by rings, see collective_rings.c --- */
 
 /* Partners are first half the group apart, at last adjacent: the data grows from round to
@@ -408,7 +410,7 @@ bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
                             const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block)
 {
-    bool power = (group->n_devices & (group->n_devices - 1)) == 0;
+    bool power = hp_is_power_of_two(group->n_devices);
     if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
         return false;
     return (algorithm->needs != POWER_OF_TWO || power) &&

@@ -1,4 +1,4 @@
-/* The time of a comm besides its messages: launches and local copies. */
+/* The time of a comm that its messages do not take: launches and local copies. */
 #include "cost/collective.h"
 
 #include "machine/machine.h"

@@ -64,23 +64,23 @@ int *hp_places(struct arena *arena, const int *member, int n)
     return place;
 }
 
-struct place {
+struct ranked_member {
     int rank, member;
 };
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct ranked_member *x = a, *y = b;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* The members in the machine's order. */
 static int *ranked(struct arena *arena, const int *rank, const struct comm_group *group)
 {
-    struct place *place = NEW(arena, struct place, group->n_devices);
+    struct ranked_member *place = NEW(arena, struct ranked_member, group->n_devices);
     int *member = NEW(arena, int, group->n_devices);
     for (int i = 0; i < group->n_devices; i++)
-        place[i] = (struct place){ rank[group->device[i]], i };
+        place[i] = (struct ranked_member){ rank[group->device[i]], i };
     hp_sort(place, group->n_devices, sizeof *place, by_rank);
     for (int i = 0; i < group->n_devices; i++)
         member[i] = place[i].member;

@@ -322,9 +322,9 @@ double hp_handed_bytes(const struct kernel_pass *pass, int o)
     return cast > 0 ? cast - pass->bytes[o] : pass->bytes[o];
 }
 
-/* The operations outside products: of causal attention's softmax, those of what queries see. A
- * random number for each element counts RANDOM_OPERATIONS more (forward only: frameworks keep
- * the numbers). */
+/* The operations outside products; of causal attention's softmax, those of keys that queries
+ * read. A random number for each element counts RANDOM_OPERATIONS more (forward only:
+ * frameworks keep the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
                                const struct range range[MAX_AXES])
 {

@@ -114,23 +114,31 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
     return work;
 }
 
+int hp_optimizer_moments(enum hypar_optimizer optimizer)
+{
+    static const int moments[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
+    };
+    return moments[optimizer];
+}
+
 struct work hp_update_work(double elements, enum hypar_precision precision,
                            enum hypar_precision gradients, enum hypar_optimizer optimizer)
 {
     /* w -= r g; v = m v + g, w -= r v; Adam: two moments, both corrected, a root, a quotient;
      * AdamW: w is decayed besides */
     static const struct {
-        double macs, other, moments;
+        double macs, other;
     } row[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_SGD] = { 1, 0, 0 },
-        [HYPAR_MOMENTUM] = { 2, 0, 1 },
-        [HYPAR_ADAM] = { 3, 8, 2 },
-        [HYPAR_ADAMW] = { 3, 9, 2 },
+        [HYPAR_SGD] = { 1, 0 },
+        [HYPAR_MOMENTUM] = { 2, 0 },
+        [HYPAR_ADAM] = { 3, 8 },
+        [HYPAR_ADAMW] = { 3, 9 },
     };
     int stored = hp_element_bytes(precision, false);
     int master = hp_element_bytes(hp_master_precision(precision), false);
     double bytes =
-        hp_element_bytes(gradients, false) + 2 * master * (1 + row[optimizer].moments);
+        hp_element_bytes(gradients, false) + 2 * master * (1 + hp_optimizer_moments(optimizer));
     if (stored != master)
         bytes += stored;
     return (struct work){ .macs = elements * row[optimizer].macs,

@@ -73,6 +73,9 @@ enum time_source hp_pass_source(const struct nest *nest, int pass,
                                 enum hypar_precision precision,
                                 const struct hypar_profile *profile);
 
+/* Arrays as large as the parameter that the optimizer keeps from step to step. */
+int hp_optimizer_moments(enum hypar_optimizer optimizer);
+
 /* Updating `elements` parameters in hp_master_precision(): the gradient is read; the weight (of
  * short ones the master copy) and the moments are read and written; short weights are
  * written. */

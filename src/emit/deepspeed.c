@@ -52,8 +52,9 @@ static enum hypar_status allows(const struct hypar_plan *like, const struct hypa
     return check_words(l, err);
 }
 
-/* The precision in which DeepSpeed adds up gradients of micro-batches: the plan's, where it
- * can. Without ZeRO, it refuses fp32 beside fp16, and bf16 beside bf16 but in a pipeline. */
+/* The precision in which DeepSpeed adds up gradients of micro-batches: the plan's, if DeepSpeed
+ * accepts it. Without ZeRO, DeepSpeed refuses fp32 sums of fp16 gradients; it refuses bf16 sums
+ * of bf16 gradients except in a pipeline. */
 static enum hypar_precision added_up_in(const struct hypar_plan *plan,
                                         const struct hypar_layout *l)
 {

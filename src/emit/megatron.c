@@ -49,7 +49,8 @@ static bool leads_to_attention(const struct hypar_graph *graph, int op, int step
     return false;
 }
 
-/* What an operator without a flag usually is, if attention reads its result. */
+/* A hint for a message: the flag that an operator whose result attention reads probably needs.
+ */
 static const char *unknown_hint(const struct hypar_graph *graph, int op)
 {
     enum op_kind kind = graph->ops[op].kind;

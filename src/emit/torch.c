@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit/torch_limits.h"
+#include "plan/memory_terms.h"
 #include "plan/schedules.h"
 #include "program/memory/memory.h"
 
@@ -290,6 +291,7 @@ static enum hypar_status find_planned(const struct torch_script *s, struct torch
         const struct hypar_memory *m = &memory->device[d];
         t->planned.memory_bytes =
             fmax(t->planned.memory_bytes, m->allocated > 0 ? m->allocated : m->peak);
+        t->planned.tensor_bytes = fmax(t->planned.tensor_bytes, hp_tensor_bytes(m));
     }
     hp_memory_free(memory);
     hypar_program_free(program);

@@ -42,8 +42,9 @@ struct table_rows {
 struct torch_tables {
     struct table_rows placements, recomputed, units, cuts;
     struct {
-        double sent_bytes, memory_bytes;
-    } planned;          /* of a step: by all devices; on the fullest, as an allocator counts */
+        double sent_bytes, memory_bytes, tensor_bytes;
+    } planned;          /* of a step: by all devices; on the fullest, as an allocator counts,
+                           and tensors alone */
     const char *tied;   /* one line for each parameter; "": none */
     const char *frozen; /* patterns in quotes; "": none */
 };

@@ -8,7 +8,7 @@
 #include "emit/torch.h"
 #include "plan/check.h"
 
-/* The axes by which DTensor divides an operator, besides samples and copies. */
+/* The axes by which DTensor divides an operator. Samples and copies are always divided. */
 struct torch_row {
     const char *axes; /* letters; "*": all that a plan may split; "=": axes that index all of
                        * the operator's tensors alike, element by element; NULL: none */

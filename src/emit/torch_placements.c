@@ -112,8 +112,8 @@ static bool wanted_by(const struct placing *p, int tensor, bool modules, struct 
     return any;
 }
 
-/* The placement that readers want. Operators that are not modules come first, because they take
- * a tensor as it is; modules can redistribute it. */
+/* The placement that readers want. Operators that are not modules come first, because they
+ * cannot redistribute a tensor; modules can. */
 static bool wanted(const struct placing *p, int tensor, struct placement *out)
 {
     return wanted_by(p, tensor, false, out) || wanted_by(p, tensor, true, out);

@@ -85,15 +85,20 @@ static const char TEXT_MEASURED[] =
 "        size = sum(x.nbytes for x in tree_leaves(what) if isinstance(x, torch.Tensor))\n"
 "        if name == \"send\" or name in self.times:\n"
 "            self.sent[name] = self.sent.get(name, 0) + size * (1 if name == \"send\" else self.times[name] * (n - 1) / n)\n"
-"\n"
+"\n";
+
+static const char TEXT_TELL[] =
 "    def tell(self, mesh):\n"
 "        \"\"\"Print planned and measured bytes: those that all processes send, and the most on one process.\"\"\"\n"
 "        cuda, every = mesh.device_type == \"cuda\", [None] * dist.get_world_size()\n"
 "        dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))\n"
 "        if dist.get_rank() == 0:\n"
-"            for what, found, planned in ((\"sent by all processes\", sum(s for s, _ in every), PLANNED[\"sent\"]),\n"
-"                                         (\"allocated, at most\" if cuda else \"tensors at once, at most\", max(m for _, m in every), PLANNED[\"memory\"])):\n"
-"                print(f\"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f})\")\n"
+"            beside = PLANNED[\"memory\"] - PLANNED[\"tensors\"]\n"
+"            beside = f\"; without workspaces of {beside:.0f} bytes, which a GPU has\" if beside and not cuda else \"\"\n"
+"            for what, found, planned, more in ((\"sent by all processes\", sum(s for s, _ in every), PLANNED[\"sent\"], \"\"),\n"
+"                                               (\"allocated, at most\" if cuda else \"tensors at once, at most\", max(m for _, m in every),\n"
+"                                                PLANNED[\"memory\" if cuda else \"tensors\"], beside)):\n"
+"                print(f\"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f}){more}\")\n"
 "\n\n";
 
 static const char TEXT_MAIN[] =

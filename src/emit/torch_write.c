@@ -175,9 +175,9 @@ static void put_tables(const struct torch_script *s, const struct torch_tables *
         put_batch(s, to);
     fprintf(
         to,
-        "PLANNED = {\"sent\": %.0f, \"memory\": %.0f}  # bytes of a step: of all processes; "
-        "the most of one\n",
-        t->planned.sent_bytes, t->planned.memory_bytes);
+        "PLANNED = {\"sent\": %.0f, \"memory\": %.0f, \"tensors\": %.0f}  # bytes of a step: "
+        "of all processes; the most of one, with workspaces of a GPU, and without\n",
+        t->planned.sent_bytes, t->planned.memory_bytes, t->planned.tensor_bytes);
     if (s->stages)
         put_rows(s, "CUTS", "where the next stage begins", &t->cuts, to);
     if (t->tied[0])
@@ -689,6 +689,7 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
         put_replicas(s, to);
     if (s->stages) {
         fputs(TEXT_CONSTANTS, to);
+        fputs(TEXT_IN_STAGES, to);
         fprintf(to, TEXT_TRACE, narrows_attention(s) ? "one_precision(), " : "");
     }
     if (s->stages)
@@ -712,5 +713,6 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     if (s->graph->n_arguments > 0)
         fputs(TEXT_BATCH, to);
     fputs(TEXT_MEASURED, to);
+    fputs(TEXT_TELL, to);
     put_main(s, to);
 }

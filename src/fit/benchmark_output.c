@@ -12,7 +12,8 @@
 
 enum { MAX_WORDS = 64, WORD_BYTES = 64, MAX_HOSTS = 1 << 12, OSU_WINDOW = 64 };
 
-/* What a test measures. `name`: nccl-tests: of the program; OSU: of the title. */
+/* The kind of exchange that a test measures. `name`: nccl-tests: of the program; OSU: of the
+ * title. */
 struct test_row {
     const char *name, *collective;
     enum {

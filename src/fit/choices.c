@@ -109,7 +109,7 @@ static double present_squares(const struct present *p, struct arena *arena)
     return remaining_squares(p, r);
 }
 
-/* An alternative beside the present framework. */
+/* An alternative to the present framework. */
 struct alternative {
     const char *name; /* NULL: none */
     struct hypar_framework framework;

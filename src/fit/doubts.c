@@ -72,7 +72,7 @@ static void find_influences(struct hypar_fit *fit, struct arena *arena, struct i
     hp_predictor_end(&predictor);
 }
 
-/* Which figure each row moved: the one that it feels most. */
+/* For each row the figure that changes its prediction most. */
 static void find_moved(struct hypar_fit *fit, const struct influences *influences)
 {
     static const double least = 1e-3;

@@ -249,7 +249,7 @@ static uint32_t find_passes(const struct op *op, const char *name, size_t n)
     return passes;
 }
 
-/* What the passes write, for messages: "y, dx, dw, db". */
+/* The operands that the passes write, for messages: "y, dx, dw, db". */
 static void list_passes(const struct op *op, char *text, size_t size)
 {
     const struct nest *nest = op->nest;

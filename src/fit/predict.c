@@ -108,7 +108,7 @@ static double op_seconds(const struct predictor *p, const struct measured_row *r
     return hp_op_seconds(nest, row->op.passes, range, hp_present(row->op.op), &at);
 }
 
-/* As a kernel of its own; in a step one kernel updates many parameters. */
+/* The update is a kernel of its own here; in a step one kernel updates many parameters. */
 static double update_seconds(const struct predictor *p, const struct measured_row *row)
 {
     struct kernel_place at = place_of(p, row, hp_master_precision(row->precision));

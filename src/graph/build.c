@@ -216,7 +216,7 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
                              : hp_fail(err, HYPAR_INVALID, "no inputs, expected at least one");
 }
 
-/* Which of the inputs autocast holds in fp32: parameters, and tensors that say so. */
+/* The inputs that autocast holds in fp32: parameters, and tensors that say so. */
 static operand_set wide_inputs(const struct binding *b)
 {
     operand_set wide = 0;

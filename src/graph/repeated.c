@@ -5,7 +5,7 @@
 
 enum { MOST_COMPARED = 100 * 1000 * 1000 };
 
-struct finder {
+struct repeat_finder {
     struct arena *arena;
     const int *token;
     const int64_t *border;
@@ -17,7 +17,7 @@ struct finder {
     int n, capacity;
 };
 
-static void add_run(struct finder *f, int first, int period, int count)
+static void add_run(struct repeat_finder *f, int first, int period, int count)
 {
     if (period == 0)
         return;
@@ -27,7 +27,7 @@ static void add_run(struct finder *f, int first, int period, int count)
 
 /* Find the longest run with this period in from .. to - 1, if it covers more than the best so
  * far. *spare members after it continue the pattern. */
-static void look_for(struct finder *f, int from, int to, int period, struct run *best,
+static void look_for(struct repeat_finder *f, int from, int to, int period, struct run *best,
                      int *spare)
 {
     int same = 0;
@@ -47,7 +47,7 @@ static void look_for(struct finder *f, int from, int to, int period, struct run 
     f->compared += to - from;
 }
 
-static struct run find_best(struct finder *f, int from, int to)
+static struct run find_best(struct repeat_finder *f, int from, int to)
 {
     struct run best = { 0 };
     int spare = 0, shift = 0;
@@ -69,7 +69,7 @@ static struct run find_best(struct finder *f, int from, int to)
 }
 
 /* The recursion goes only to the left, where every run covers less than the run after it. */
-static void find_all(struct finder *f, int from, int to)
+static void find_all(struct repeat_finder *f, int from, int to)
 {
     for (;;) {
         struct run best = find_best(f, from, to);
@@ -82,23 +82,23 @@ static void find_all(struct finder *f, int from, int to)
     add_run(f, from, to - from, 1);
 }
 
-static struct finder finder_of(struct arena *arena, const int *token, int n,
-                               const int64_t *border)
+static struct repeat_finder finder_of(struct arena *arena, const int *token, int n,
+                                      const int64_t *border)
 {
     int most = 0;
     for (int i = 0; i < n; i++)
         most = token[i] > most ? token[i] : most;
-    return (struct finder){ .arena = arena,
-                            .token = token,
-                            .border = border,
-                            .last = NEW(arena, int, most + 1),
-                            .tried = NEW(arena, int, n + 1) };
+    return (struct repeat_finder){ .arena = arena,
+                                   .token = token,
+                                   .border = border,
+                                   .last = NEW(arena, int, most + 1),
+                                   .tried = NEW(arena, int, n + 1) };
 }
 
 struct run hp_best_run(const int *token, int n, const int64_t *border)
 {
     struct arena scratch = { 0 };
-    struct finder f = finder_of(&scratch, token, n, border);
+    struct repeat_finder f = finder_of(&scratch, token, n, border);
     struct run best = find_best(&f, 0, n);
     hp_arena_free(&scratch);
     return best;
@@ -107,7 +107,7 @@ struct run hp_best_run(const int *token, int n, const int64_t *border)
 struct run *hp_find_runs(struct arena *arena, const int *token, int n, const int64_t *border,
                          int *n_runs)
 {
-    struct finder f = finder_of(arena, token, n, border);
+    struct repeat_finder f = finder_of(arena, token, n, border);
     find_all(&f, 0, n);
     *n_runs = f.n;
     return f.run;

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
+
 int hp_operand(const struct nest *nest, char name)
 {
     for (int o = 0; o < nest->n_operands; o++)
@@ -190,11 +192,6 @@ static bool advance(struct walk *w)
     return false;
 }
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a <= 0 ? 0 : (a + b - 1) / b;
-}
-
 /* Remove from `run` the indices at which the position is outside the tensor. */
 static void clip(const struct walk *w, const struct walk_edge *edge, struct range *run)
 {
@@ -210,7 +207,8 @@ static void clip(const struct walk *w, const struct walk_edge *edge, struct rang
             run->hi = run->lo;
         return;
     }
-    int64_t first = divide_up(-position, step), last = divide_up(edge->size - position, step);
+    int64_t first = hp_divide_up(-position, step),
+            last = hp_divide_up(edge->size - position, step);
     run->lo = run->lo > first ? run->lo : first;
     run->hi = run->hi < last ? run->hi : last;
 }

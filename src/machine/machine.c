@@ -98,7 +98,7 @@ static void add_run(struct hypar_machine *machine, const struct part *part)
         machine->runs[machine->n_runs++] = run;
 }
 
-/* What all nodes share is the same in all parts; rails need a card at each device. */
+/* Figures that all nodes share are equal in all parts; rails need a card at each device. */
 static enum hypar_status check_fabric(const struct hypar_machine *machine,
                                       struct hypar_error *err)
 {

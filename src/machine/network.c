@@ -204,7 +204,7 @@ double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int pa
     return group / slowest_s;
 }
 
-/* Of several links between two devices, is this the one that their route takes? */
+/* Does the route of two devices take this one of their links? */
 static bool is_route(const struct network *network, int from, int to, int link)
 {
     return network->next[(size_t)to * (size_t)network->n_nodes + (size_t)from] / 2 == link;

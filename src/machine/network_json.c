@@ -59,7 +59,7 @@ static bool same_run(const struct device_run *a, const struct device_run *b)
     return source && a->assumed == b->assumed && hp_devices_equal(&a->device, &b->device);
 }
 
-/* The contents of "devices" and of the members beside it. */
+/* The contents of "devices" and of the other members of its object. */
 struct listed {
     struct device_run *runs; /* equal devices with consecutive numbers */
     int n_runs, n_devices, n_nodes;

@@ -280,13 +280,13 @@ void hp_network_free(struct network *network)
 }
 
 /* A device of a group and its position there. */
-struct place {
+struct ring_place {
     int device, index;
 };
 
 static int by_device(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct ring_place *x = a, *y = b;
     return (x->device > y->device) - (x->device < y->device);
 }
 
@@ -296,10 +296,10 @@ bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine
     struct network *network = machine->network;
     if (n < 4 || !network->next) /* without the table each route would take a search */
         return false;
-    struct place *place = NEW(scratch, struct place, n);
+    struct ring_place *place = NEW(scratch, struct ring_place, n);
     int *rising = NEW(scratch, int, n);
     for (int i = 0; i < n; i++)
-        place[i] = (struct place){ device[i], i };
+        place[i] = (struct ring_place){ device[i], i };
     hp_sort(place, n, sizeof *place, by_device);
     for (int i = 0; i < n; i++)
         rising[i] = place[i].device;

@@ -66,7 +66,7 @@ static bool same_name(const struct hypar_sim_event *e, const char *measured)
            (e->kind == HYPAR_EVENT_GRADIENT && without_param(e->name + n, measured + n));
 }
 
-/* The row with this name; it is added if there is none. */
+/* The row with this name; a new row if no row has it. */
 static int row_of(struct matching *m, struct truth_rows *rows, struct table *table,
                   const char *name)
 {

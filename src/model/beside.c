@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many characters of a path as name its folder, with the slash. */
+/* The number of characters of a path that name its folder, with the slash. */
 static int folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');

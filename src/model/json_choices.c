@@ -82,7 +82,7 @@ static void write_list(struct json_writer *w, const char *key, const double *lis
     hp_json_end_array(w);
 }
 
-/* What is exchanged; where nothing is, it is left out. */
+/* The bytes that are exchanged; left out if there are none. */
 static void write_sync(struct json_writer *w, const char *key, const double *list, int n)
 {
     bool some = false;

@@ -30,7 +30,8 @@ struct reading {
     struct arena arena;
     struct hypar_error *err;
     const char *file;
-    int64_t file_batch, batch; /* what the file is written for, what is asked for */
+    int64_t file_batch,
+        batch; /* the batch that the file was written for; the batch that is wanted */
     const char *name, *values; /* values: the file of them; NULL: none */
     struct json inputs, params, ops, outputs;
     struct graph_builder *builder;
@@ -145,7 +146,7 @@ static bool of_whole_batch(enum attr_id id)
            id == ATTR_OUTPUT_BYTES;
 }
 
-/* What is told of the whole batch follows it. */
+/* Figures of the whole batch grow with the batch. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *op,
                                     const struct op_traits *row, struct attrs *out)
 {
@@ -303,7 +304,7 @@ static enum hypar_status read_body(struct reading *r)
     return make_unused(r);
 }
 
-/* A graph may do without parameters; the file of values lies beside the model's. */
+/* A graph may have no parameters. The file of values is in the model's folder. */
 static enum hypar_status read_head(struct reading *r, const struct json *root)
 {
     struct json values = hp_json_member(root, "weights");

@@ -12,7 +12,7 @@ struct weights {
     struct table names;
 };
 
-/* Of an open file, which is theirs. */
+/* Find the values of all parameters in an open file. *out owns the file. */
 static enum hypar_status find_sources(struct weights **out, struct onnx_file *file,
                                       const struct hypar_import_options *options,
                                       struct hypar_error *err)

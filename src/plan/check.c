@@ -1,4 +1,4 @@
-/* Whether the operators of a plan fit the graph and the machine. */
+/* Checks that the operators of a plan fit the graph and the machine. */
 #include "plan/check.h"
 
 #include "base/number.h"

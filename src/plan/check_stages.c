@@ -1,4 +1,4 @@
-/* Whether the stages and the schedule of a plan make sense. */
+/* Checks the stages and the schedule of a plan. */
 #include "plan/check.h"
 
 #include "base/number.h"

@@ -1,4 +1,4 @@
-/* How one operator is split and placed, taken from a plan and put into one. */
+/* The split and the devices of one operator: read from a plan, and written into one. */
 #include "plan/config.h"
 
 #include <string.h>
@@ -109,7 +109,7 @@ static int operand_of(const struct op *op, int tensor)
     return o;
 }
 
-/* Which axis of one operator goes with which of the other. */
+/* The axis of the other operator that corresponds to each axis of one operator. */
 struct pairing {
     const struct nest *from, *to;
     const struct split *split; /* of from */

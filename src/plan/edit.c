@@ -1,4 +1,5 @@
-/* Changing a plan from outside: what is given is checked as far as it can be alone. */
+/* Functions by which callers change a plan. Each checks its own arguments; hypar_plan_check()
+ * checks the plan as a whole. */
 #include "plan/check.h"
 #include "plan/config.h"
 #include "plan/slots.h"

@@ -1,4 +1,4 @@
-/* What lies on a device beside tensors, and what that leaves to these. */
+/* Memory of a device that tensors do not use, and the room that tensors have. */
 #include "plan/memory_terms.h"
 
 #include <math.h>
@@ -92,8 +92,9 @@ static bool runs_framework(const struct hypar_device *device, const struct memor
 
 /* Usual are two threads that call cuBLAS, one for each half (pytorch/pytorch,
  * CublasHandlePool.cpp), and NCCL's 544 to 688 MB for a group of A100s over NVLink
- * (NVIDIA/nccl, issues 864 and 964). Of what the allocator holds beside what it handed out
- * nothing is published: assumed. Errors: docs/accuracy.md, memory. */
+ * (NVIDIA/nccl, issues 864 and 964). The share of memory that the
+ * allocator holds and no tensor uses is assumed: nobody has published it. Errors:
+ * docs/accuracy.md, memory. */
 static struct hypar_framework_memory usual_memory(const struct hypar_device *device,
                                                   const struct memory_how *how)
 {

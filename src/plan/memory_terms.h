@@ -92,10 +92,10 @@ double hp_memory_need(const struct hypar_memory *memory, const struct hypar_devi
 struct hypar_memory hp_memory_of_need(double need, const struct hypar_device *device,
                                       const struct memory_how *how);
 
-/* Words for messages: where the room for tensors comes from.
- * `limit_bytes`: the limit before the other terms are subtracted; 0: the devices' own memory.
- * `how` NULL: the other terms are not subtracted. */
+/* A phrase for messages: how the memory of a device that a plan may use was found.
+ * `limit_bytes`: this memory before the terms that are no tensors are subtracted; 0: the
+ * devices' own. `for_tensors`: these terms were subtracted. */
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          const struct memory_how *how);
+                          const struct memory_how *how, bool for_tensors);
 
 #endif /* PLAN_MEMORY_TERMS_H */

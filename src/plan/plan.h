@@ -232,8 +232,8 @@ double hp_divided_weight_bytes(const struct hypar_plan *plan);
  * 0, or the device's own memory if that is 0, too. */
 double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes);
 
-/* What to write behind a limit: nothing if a device has as much memory, else the option that
- * set the limit. */
+/* The phrase behind a limit in messages (hp_room_words()): nothing if the devices have as much
+ * memory. */
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part

@@ -1,4 +1,4 @@
-/* How a plan was found: the member "search" of its file. */
+/* The search that found a plan: the member "search" of its file. */
 #include <float.h>
 
 #include "plan/read.h"

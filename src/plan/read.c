@@ -8,7 +8,7 @@
 
 #include "machine/machine.h"
 
-/* Where a plan comes from. */
+/* The file or text that a plan is read from. */
 struct source {
     const char *folder; /* that relative paths start from, with its last '/'; "": here */
     const struct hypar_plan_read_options *options;
@@ -16,7 +16,7 @@ struct source {
     struct hypar_machine *machine;
 };
 
-/* What a file says of a path is meant from where the file lies. */
+/* Relative paths in a file begin at the folder of the file. */
 static const char *resolve(struct arena *scratch, const char *folder, const char *path)
 {
     return path[0] == '/' ? path : hp_arena_printf(scratch, "%s%s", folder, path);
@@ -127,7 +127,8 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     return hp_in(err, status, "%s: machine", root->key);
 }
 
-/* Gradients have the parameters' precision, or fp32 beside shorter ones; -1: not said. */
+/* Gradients have the parameters' precision, or fp32 if that is longer; -1: the file does not
+ * say which. */
 static enum hypar_status set_gradients(struct hypar_plan_settings *settings,
                                        const struct json *root, int gradients,
                                        struct hypar_error *err)

@@ -168,7 +168,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     return place(plan, op, &split, devices, n, err);
 }
 
-/* As read_op(), with the operator's name in front of what does not fit. */
+/* As read_op(), with the operator's name in front of the error. */
 static enum hypar_status read_named(struct hypar_plan *plan, int op, const struct json *at,
                                     bool lenient, struct arena *scratch,
                                     struct hypar_error *err)

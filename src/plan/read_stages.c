@@ -104,7 +104,7 @@ static enum hypar_status read_orders(struct hypar_plan *plan, const struct json 
     return HYPAR_OK;
 }
 
-/* What only one kind of schedule has, and has to have. */
+/* Members that one kind of schedule must have, and no other may have. */
 static enum hypar_status read_own(struct hypar_plan *plan, const struct json *at,
                                   struct hypar_schedule *schedule, struct arena *scratch,
                                   struct hypar_error *err)

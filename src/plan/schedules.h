@@ -9,7 +9,7 @@
  *   hp_layout_schedule() (plan.h)  the default of a layout that names no schedule
  *   plan/edit.c                    a plan whose slots are listed has schedule 'slots'
  *   plan/check_stages.c            what 1f1b allows to operators with choices
- *   search/pipeline                planners of one schedule: gpipe.c, pipedream.c
+ *   search/pipeline                planners of one schedule: flush.c, pipedream.c
  *   search/hybrid/hybrid.c         gpipe is tried beside 1f1b
  *   search/choices/plan.c          its plans are 1f1b
  *   emit                           which schedules a framework has, and their names there */

@@ -1,4 +1,4 @@
-/* How a plan's step is to be simulated: as it was when the plan was searched for. */
+/* The settings with which a plan's step is simulated: those of the search that found it. */
 #include <float.h>
 #include <stddef.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static bool is_default(const struct hypar_simulation *s)
     return none;
 }
 
-/* Whether there is such an all-reduce is the simulator's to say. */
+/* The simulator checks whether such an all-reduce exists. */
 static enum hypar_status read_all_reduce(const struct json *at, struct hypar_simulation *out,
                                          struct hypar_error *err)
 {

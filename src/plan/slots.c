@@ -1,5 +1,5 @@
-/* Slots of devices: which stages share devices, what a slot waits for, and orders that are
- * given by hand. */
+/* Slots of devices: the stages that share devices, the slots that a slot waits for, and orders
+ * that a plan lists. */
 #include "plan/slots.h"
 
 #include <stdio.h>
@@ -295,7 +295,8 @@ static enum hypar_status check_orders(struct checked_order *c, struct arena *scr
     return check_race(c, scratch, err);
 }
 
-/* So many that there is no point in saying which are missing. */
+/* If very many slots are missing, the message has their number; check_whole() names the first
+ * missing slot. */
 static enum hypar_status check_count(const struct hypar_plan *plan, struct hypar_error *err)
 {
     enum { FEW = 1 << 20 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/work.h"
 #include "plan/memory_terms.h"
 #include "split/cover.h"
 
@@ -11,15 +12,12 @@
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer)
 {
-    static const double moments_of[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
-    };
     double weight = hp_precision_bytes(precision);
     double gradient = hp_precision_bytes(hp_gradient_precision(precision, fp32_gradients));
     double master = hp_precision_bytes(hp_master_precision(precision));
-    return (struct param_bytes){
-        weight, gradient, master * moments_of[optimizer] + (weight < master ? master : 0)
-    };
+    return (struct param_bytes){ weight, gradient,
+                                 master * hp_optimizer_moments(optimizer) +
+                                     (weight < master ? master : 0) };
 }
 
 struct param_how hp_param_how(const struct hypar_plan *plan)
@@ -99,10 +97,10 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
 }
 
 const char *hp_room_words(const struct hypar_machine *machine, double limit_bytes,
-                          const struct memory_how *how)
+                          const struct memory_how *how, bool for_tensors)
 {
     static const char *const words[2][3] = {
-        { "", " beside what is kept free", " allowed by --memory" },
+        { "", " less what is kept free", " allowed by --memory" },
         { " beside the framework", " beside the framework and what is kept free",
           " beside the framework allowed by --memory" },
     };
@@ -110,23 +108,23 @@ const char *hp_room_words(const struct hypar_machine *machine, double limit_byte
     bool allowed = limit_bytes > 0, beside = false, kept = false;
     for (int d = 0; d < hypar_machine_device_count(machine); d++) {
         const struct hypar_device *device = hypar_machine_device(machine, d);
-        double usable = hp_usable_bytes(device, &alone);
-        double filled = how ? hp_usable_bytes(device, how) : usable;
+        double usable = hp_usable_bytes(device, &alone), filled = hp_usable_bytes(device, how);
         allowed &= limit_bytes != (double)device->memory_bytes && limit_bytes != usable &&
                    limit_bytes != filled;
-        kept |= filled < usable;
-        beside |= how && hp_device_room(device, limit_bytes, how) <
-                             hp_device_room(device, limit_bytes, &alone);
+        kept |= filled < usable && limit_bytes != usable;
+        beside |= for_tensors && hp_device_room(device, limit_bytes, how) <
+                                     hp_device_room(device, limit_bytes, &alone);
     }
     return words[beside][allowed ? 2 : kept];
 }
 
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
 {
-    return hp_room_words(plan->machine, limit_bytes, NULL);
+    struct memory_how how = hp_memory_how(plan);
+    return hp_room_words(plan->machine, limit_bytes, &how, false);
 }
 
-/* What devices hold of one parameter. */
+/* The bytes that devices hold for one parameter. */
 struct holdings {
     struct arena *scratch;
     int *of_device; /* index of its cover, -1: none */
@@ -147,7 +145,8 @@ static struct cover *held_by(struct holdings *h, int device)
     return &h->holding[h->of_device[device]].cover;
 }
 
-/* What each part of `op` reads of parameter operand `o`, added to what its device holds. */
+/* Add the elements of parameter operand `o` that each part of `op` reads to those that its
+ * device holds. */
 static void hold_operand(const struct hypar_plan *plan, int op, int o, struct holdings *h)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -271,7 +270,8 @@ enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words
 
 bool hp_tells_memory(const char *text)
 {
-    return strstr(text, ", which has ") || strstr(text, ", all devices together have ");
+    return strstr(text, ", which has ") || strstr(text, " of memory, has ") ||
+           strstr(text, ", all devices together have ");
 }
 
 void hp_note_memory(struct fullest *f, int device, double need, double has)
@@ -332,10 +332,11 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
     if (least <= f.has)
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "weights, gradients and %s state need %s on device %d, which has %s%s%s",
-        hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-        hp_room_words(plan->machine, hp_plan_device_memory(plan, f.device, limit_bytes), &how),
-        hint);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
+                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
+                   hp_room_words(plan->machine,
+                                 hp_plan_device_memory(plan, f.device, limit_bytes), &how,
+                                 true),
+                   hint);
 }

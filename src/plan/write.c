@@ -180,7 +180,8 @@ bool hp_same_op_plan(const struct nest *nest, const struct op_plan *a, const str
            a->shard_over == b->shard_over;
 }
 
-/* What differs from the plan that its layout makes: some operators; false: more than that. */
+/* Write the operators that differ from the plan that the layout makes. False: other members
+ * differ, too. */
 static bool put_differences(struct json_writer *w, const struct hypar_plan *plan)
 {
     const struct hypar_plan_settings settings = { .precision = plan->precision,

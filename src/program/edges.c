@@ -375,8 +375,8 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
     return false;
 }
 
-/* The comms of an error that concern each device: CSR. A device that holds a copy of what
- * another one sends is concerned as well. */
+/* The comms of an error that concern each device: CSR. A comm also
+ * concerns devices that hold a copy of what another device sends. */
 struct concerned {
     int *start, *comm;
     int *latest; /* by comm: the last sum that waits for it, plus one */

@@ -121,8 +121,8 @@ static void add_group(struct schedule *s, const struct hypar_plan *plan,
 }
 
 /* The time at which the stages that receive the messages of a slot have run the receiving
- * slots. These are the stages that the slot reads from; where there is no backward half, the
- * stages that read from it. */
+ * slots. The receiving stages are those that the slot reads from; in a program without a
+ * backward half, those that read from the slot. */
 static int received_at(const struct slot_race *race, const int *time, const struct slot *slot)
 {
     const struct stage_edges *e = race->edges;

@@ -26,8 +26,8 @@ const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 const char *hp_unmeasured_names(struct arena *arena, const struct hypar_machine *machine);
 
 /* "Run as fsdp on h100": the rows that a prediction is made with, of framework and devices. */
-char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
-                   const struct hypar_framework *framework);
+char *hp_run_as_text(struct arena *arena, const struct hypar_machine *machine,
+                     const struct hypar_framework *framework);
 
 /* "bf16", "bf16 with fp32 gradients". */
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,

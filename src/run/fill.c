@@ -64,8 +64,8 @@ static enum hypar_status fill_ids(struct trainer *t, int tensor, int at, const s
     return status;
 }
 
-/* Fill a parameter's initial values, or a constant, from the file beside the model's; *found:
- * the file has it. */
+/* Fill a parameter's initial values, or a constant, from the file of values; *found:
+ * the file has the tensor. */
 static enum hypar_status fill_value(struct trainer *t, int tensor, const struct view *to,
                                     bool *found, struct hypar_error *err)
 {

@@ -10,7 +10,7 @@
 #include "kernel/blas.h"
 #include "profile/profile.h"
 
-/* What runs at once. Calls are equal if their nests, passes and extents are. */
+/* A call of a kernel. Calls are equal if their nests, passes and extents are equal. */
 struct work_key {
     int32_t kind; /* enum timed_kind */
     int32_t op;   /* the first operator that has its nest */

@@ -134,8 +134,8 @@ static enum hypar_status check_resumed(const struct trainer *t, struct hypar_err
     return status;
 }
 
-/* The file beside a model's must contain constants, which cannot be drawn at random, and
- * parameters, if the training begins with its values. */
+/* A model's file of values must contain constants, which cannot be drawn at random, and
+ * parameters, if training begins with the values of this file. */
 static enum hypar_status check_values(const struct trainer *t, struct hypar_error *err)
 {
     struct lack lack = { NULL };

@@ -201,7 +201,7 @@ int hp_saved_most(const struct trainer *t)
 int hp_list_saved(const struct trainer *t, struct saved *saved,
                   struct checkpoint_tensor *tensor, struct arena *arena)
 {
-    int n = 0, states = hp_optimizer_states(t->optimizer.kind);
+    int n = 0, states = hp_optimizer_moments(t->optimizer.kind);
     for (int i = 0; i < t->graph->n_tensors; i++) {
         const struct tensor *info = &t->graph->tensors[i];
         for (int which = 0; hp_is_running(t->graph, i) && which < RUNNING_COUNT; which++) {

@@ -13,13 +13,20 @@
 
 /* Preparing -------------------------------------------------------------------------- */
 
+static bool on_card(const struct hypar_train_options *o)
+{
+    return o->device && strcmp(o->device, "cuda") == 0;
+}
+
 static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
 {
     enum hypar_precision precision = t->plan->precision;
+    bool tf32 = precision == HYPAR_TF32 && on_card(t->options);
     t->real = precision == HYPAR_FP64 ? REAL_F64 : REAL_F32;
-    if (precision != HYPAR_FP32 && precision != HYPAR_FP64)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
-                       hypar_precision_text(precision));
+    if (precision != HYPAR_FP32 && precision != HYPAR_FP64 && !tf32)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "precision %s cannot be run: fp32%s and fp64 can",
+                       hypar_precision_text(precision), on_card(t->options) ? ", tf32" : "");
     return HYPAR_OK;
 }
 
@@ -55,8 +62,8 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     return HYPAR_OK;
 }
 
-/* The steps of a window: under pipedream the pipeline is empty before and after it. Windows
- * have equal lengths, as far as saving and testing allow; the last one may be shorter. */
+/* The steps of a window: under pipedream the pipeline is empty before and after a window.
+ * Windows have equal lengths, unless a step to save or to test ends one earlier. */
 static int64_t window_of(const struct trainer *t)
 {
     enum { MOST = 64 };
@@ -111,7 +118,7 @@ static enum hypar_status open_backend(struct trainer *t, struct hypar_error *err
 {
     const struct hypar_train_options *o = t->options;
     const struct kernels *kernels;
-    bool cuda = o->device && strcmp(o->device, "cuda") == 0;
+    bool cuda = on_card(o);
     if (o->device && !cuda && strcmp(o->device, "cpu") != 0)
         return hp_fail(err, HYPAR_USAGE, "unknown device '%s', expected cpu or cuda",
                        o->device);
@@ -122,7 +129,10 @@ static enum hypar_status open_backend(struct trainer *t, struct hypar_error *err
         return HYPAR_OK;
     }
     int cards = hypar_cards(NULL, 0);
-    return hp_cuda_backend(&t->backend, cards > 0 ? t->rank % cards : 0, kernels, err);
+    TRY(hp_cuda_backend(&t->backend, cards > 0 ? t->rank % cards : 0, kernels, err));
+    if (t->plan->precision == HYPAR_TF32)
+        hp_cuda_backend_tf32(&t->backend);
+    return HYPAR_OK;
 }
 
 static enum hypar_status make_executors(struct trainer *t, struct hypar_error *err)
@@ -290,10 +300,10 @@ static void collect_losses(struct trainer *t, double *loss, int n, int steps)
         loss[i] *= (double)n / steps;
 }
 
-/* What all ranks do after a step; rank 0 decides. */
+/* Rank 0 decides what all ranks do after a step. */
 enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_FINITE };
 
-/* What is due after a step. */
+/* The work that is due after a step. */
 struct due {
     bool save, test;
 };

@@ -349,8 +349,8 @@ static void try_nearby(struct tried *t, int *best)
     *best = t->n++;
 }
 
-/* May flexflow run, beside the best of the others (-1: none)? If a plan fits, it searches for a
- * faster one; if none fits, for any that fits. */
+/* May flexflow run, after planner `best` (-1: none) found the best plan so far? If a plan fits,
+ * flexflow searches for a faster one; if none fits, for any that fits. */
 static bool may_search(const struct tried *t, int best)
 {
     double need, has;
@@ -445,7 +445,7 @@ static struct equal_plan equal_plan(const struct tried *t, int i)
                                 .figures = hp_plan_figures(t->found[i]->plan) };
 }
 
-/* Of the plans that are as fast as `best`, the safer or simpler one, and why. */
+/* The plan to choose among those that are as fast as `best`: a safer or simpler one, if any. */
 static int choose_equal(const struct tried *t, int best)
 {
     int chosen = best;

@@ -104,7 +104,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     found->info.exact = false;
     found->info.lower_bound_s = found->info.lower_bound_elements = 0;
     found->info.not_simulated = NULL;
-    found->info.part = (struct hypar_part){ 0 };
+    found->info.part = (struct hypar_partial_step){ 0 };
     if (hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
         hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };

@@ -105,7 +105,7 @@ static const struct value_row {
     { "threads", MEMBER(threads), false, ANY },
     { "memory_bytes", MEMBER(memory_bytes), true, ANY },
     { "framework_bytes", MEMBER(framework_bytes), true, ANY },
-    { "memory_margin", MEMBER(memory_margin), true, ANY },
+    { "memory_certainty", MEMBER(memory_certainty), true, ANY },
     { "clip", MEMBER(clip), true, ANY },
     { "budget_s", MEMBER(budget_s), true, ANY },
 };

@@ -261,7 +261,7 @@ struct hypar_plan_settings hp_settings(const struct hypar_search_options *option
         .masks = options->masks,
         .framework_bytes = options->framework_bytes,
         .memory_certainty =
-            options->memory_margin > 0 ? options->memory_margin : HP_USUAL_CERTAINTY,
+            options->memory_certainty > 0 ? options->memory_certainty : HP_USUAL_CERTAINTY,
         .memory_limit_bytes = options->memory_bytes,
         .seed = options->seed,
         .simulation = hp_simulation_of(options->simulation),
@@ -322,7 +322,7 @@ static void tell_all_memory(struct hypar_found *found, const struct hypar_search
         s->step.fits = s->fullest.peak <= s->fullest.limit;
     }
     if (hp_in_part(found)) {
-        struct hypar_part *part = &found->info.part;
+        struct hypar_partial_step *part = &found->info.part;
         part->fullest.limit = hp_plan_device_memory(plan, part->fullest_device, limit_bytes);
     }
 }

@@ -2,7 +2,7 @@
  *
  * Each planner is one row. Only the table in planner.c knows all of them; `hypar plan
  * --planner`, `hypar planners` and the help are made from it. Rows that callers of the library
- * add come after the table (own.c). */
+ * add come after the table (registered.c). */
 #ifndef SEARCH_PLANNER_H
 #define SEARCH_PLANNER_H
 
@@ -110,8 +110,8 @@ extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_pl
     hp_planner_zb_h1, hp_planner_zb_h2, hp_planner_pipedream, hp_planner_3d, hp_planner_hybrid,
     hp_planner_flexflow, hp_planner_exhaustive;
 
-/* Planner `i`, 0, 1, ...: first the table, then registered planners (own.c); NULL past the
- * last. */
+/* Planner `i`, 0, 1, ...: first the table, then registered planners (registered.c); NULL past
+ * the last. */
 const struct planner *hp_planner_at(int i);
 
 /* Registered planner `i`; NULL past the last. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/sort.h"
 #include "cost/kernel.h"
 #include "machine/network.h"
@@ -173,7 +174,7 @@ static void add_even(struct picking *p, const bool *all, bool power)
     memcpy(kept, all, (size_t)p->n_units * sizeof *kept);
     for (int u = 0; u < p->n_units; u++)
         n += kept[u] ? p->unit[u].n : 0;
-    while ((power ? (n & (n - 1)) != 0 : batch % (n ? n : 1) != 0) &&
+    while ((power ? n > 0 && !hp_is_power_of_two(n) : batch % (n ? n : 1) != 0) &&
            (out = slowest_kept(p, kept)) >= 0) {
         kept[out] = false;
         n -= p->unit[out].n;
@@ -225,7 +226,7 @@ static void add_faster(struct picking *p, bool by_links)
     }
 }
 
-/* Whether a plan uses each unit, and how many it leaves idle. */
+/* Find the units that a plan uses, and the number of units that it leaves idle. */
 static bool *find_used(struct picking *p, const struct hypar_plan *plan, int *n_idle)
 {
     bool *device = NEW(p->arena, bool, p->problem->machine->n_devices);

@@ -31,8 +31,8 @@ bool hp_is_passed_on(const struct hypar_graph *g, int t)
            passes_through(g->ops[use->op].nest, use->operand);
 }
 
-/* By place: the exchange that hands such a tensor to its reader. A place with several readers,
- * one of which may be repeated, lies in memory. */
+/* By place: the exchange that hands a tensor inside a kernel to its reader. A place with
+ * several readers, one of which may be repeated, lies in memory. */
 static void find_passed_on(struct timing *s)
 {
     const struct hypar_graph *g = s->lowering->graph;
@@ -152,7 +152,7 @@ struct kernel_run {
     struct work_energy *energy; /* likewise */
 };
 
-/* Those of these operands that the kernel touches for the first time. */
+/* The operands of a set that the kernel touches for the first time. */
 static operand_set touch(struct kernel_run *run, const struct timing *timing,
                          const struct op_pass *what, operand_set operands, bool grad,
                          operand_set written)
@@ -197,7 +197,7 @@ static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel
     run->n_places = 0;
 }
 
-/* What the framework converts for a pass, on every device. */
+/* The conversions of precision that the framework makes for a pass, on every device. */
 static operand_set casts_of(const struct timing *s, const struct op_pass *what)
 {
     const struct op *op = &s->lowering->graph->ops[what->op];
@@ -366,7 +366,7 @@ static int *count_layer_passes(const struct training_graph *k, const int *layer_
     return n;
 }
 
-/* The host takes this time besides for a pass. */
+/* The time of the host that a pass takes in addition. */
 static void launch_pass(struct timing *s, int b, int op_pass, double seconds,
                         take_launches *take, void *who)
 {
@@ -377,8 +377,8 @@ static void launch_pass(struct timing *s, int b, int op_pass, double seconds,
                  seconds);
 }
 
-/* What the framework's host does for every slot of a stage, before the slot's first pass: its
- * pipeline's schedule and messages. Without stages there is nothing of the kind. */
+/* The host's time for a slot of a stage, before the slot's first pass: the framework handles
+ * the pipeline's schedule and messages. 0 without stages. */
 static void launch_slots(struct timing *s, int b, take_launches *take, void *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -439,7 +439,7 @@ static void add_exchange(struct timing *s, int b, int exchange, double each_s, d
     }
 }
 
-/* What the hosts do in a step, by device. */
+/* The time of the hosts in a step, by device. */
 struct launches {
     double *kernels, *seconds;
     double times; /* how often the body at hand is run */
@@ -504,7 +504,7 @@ double hp_count_kernels(struct timing *s, double *launch_s)
     return most;
 }
 
-/* What the host of each task does for it. */
+/* The host's time for each task. */
 struct task_launches {
     const struct blocks *blocks;
     ticks *launch; /* by task */

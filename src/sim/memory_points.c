@@ -37,7 +37,7 @@ struct points {
 
 /* Drawing ------------------------------------------------------------------------------ */
 
-/* Of several points at one time, local maxima and the last point remain. */
+/* If several points have one time, local maxima and the last point remain. */
 static void put(struct points *p, int device, ticks time, double bytes)
 {
     struct counter *c = &p->counter[device];

@@ -1,4 +1,5 @@
-/* How long one device computes each operator, from the times of its parts. */
+/* The time in which one device computes each operator, from the times of the operator's parts.
+ */
 #include "sim/op_times.h"
 
 /* The passes of an operator in a step. */

@@ -134,7 +134,7 @@ static void sort_queue(struct walk *w, int queue)
     hp_sort(q->list, q->n, sizeof *q->list, by_end);
 }
 
-/* Of two instances that take their queues together: is `a` served before `b`? */
+/* Is instance `a` served before `b`, if both ask for their queues at the same time? */
 static bool is_before(const struct walk *w, struct task_instance a, struct task_instance b)
 {
     ticks a_ready = times_of(w, a)->ready, b_ready = times_of(w, b)->ready;

@@ -80,7 +80,7 @@ static int by_start(const void *a, const void *b)
     return x->start_s < y->start_s ? -1 : x->start_s > y->start_s;
 }
 
-/* Which devices are in a stage of `device`? Without stages: all. */
+/* The devices that are in a stage of `device`; without stages, all. */
 static bool *near_devices(const struct hypar_plan *plan, struct arena *arena, int device)
 {
     int n_devices = hypar_machine_device_count(hypar_plan_machine(plan));

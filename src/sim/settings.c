@@ -47,7 +47,7 @@ enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *e
                    hp_expected(text, sizeof text, word, words.word, words.n, NULL));
 }
 
-/* The framework with what was asked for beside it. */
+/* The framework with the settings that were asked for. */
 static struct hypar_framework framework_of(const struct hypar_sim_options *options)
 {
     struct hypar_framework framework = options->framework;

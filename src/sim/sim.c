@@ -278,7 +278,7 @@ static struct less_known less_known(const struct hypar_sim *sim, bool measured)
                                 .convolutions = convolutions * (1 - messages) };
 }
 
-/* Where the measured step lies, by how far steps of such devices were off. */
+/* The interval of the measured step, from the errors of steps of such devices. */
 static struct hypar_interval interval_of(const struct hypar_sim *sim)
 {
     const struct hypar_sim_summary *s = &sim->summary;

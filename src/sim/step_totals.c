@@ -46,7 +46,7 @@ static void add_pass(struct adding *a, int b, int op_pass, double times)
     }
 }
 
-/* How often an exchange of the tail occurs for one batch. */
+/* The number of times that an exchange of the tail occurs for one batch. */
 static double periods_per_step(const struct lowering *s, int exchange)
 {
     return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /

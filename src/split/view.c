@@ -1,4 +1,4 @@
-/* Which operators are views: they pass every element on, in the same order. */
+/* Views: operators that pass every element on, in the same order. */
 #include "split/split.h"
 
 /* The axes above 1 of an operand's dimensions, outermost first; -1 if these axes do not

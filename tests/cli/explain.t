@@ -78,8 +78,9 @@ $ cd $TMP && hypar explain alex.json
 >                                                        +66 %, w=8 +66 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has (one: on all of its stage, or of the
-> machine), in the order in which the plan lists them.
+> Split otherwise: with the operators that only follow it, on the devices that it
+> has (one: on all of its stage, or of the machine), in the order in which the
+> plan lists them.
 >
 > what would help                       step   change   memory
 > links between nodes twice as fast  9.78 ms*   -44 %   107 MB
@@ -161,7 +162,8 @@ $ hypar plan lenet-c --batch 64 --on full:2,device=h100 --planner dp --as eager 
 > 2 micro-batches instead of 1     1.2 ms   +100 %  1.18 GB
 > * the fastest
 > No difference: links twice as fast, arithmetic twice as fast, devices' memory
-> twice as fast, devices twice as fast, twice the memory.
+> twice as fast, devices twice as fast, power limit twice as high, twice the
+> memory.
 > Left out: another schedule: the plan has no stages; no recomputation: nothing is
 > computed again.
 
@@ -211,18 +213,20 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > all others                                71.1 ms  41.3 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
-> Split otherwise: on the devices that it has (one: on all of its stage, or of the
-> machine), in the order in which the plan lists them.
+> Split otherwise: with the operators that only follow it, on the devices that it
+> has (one: on all of its stage, or of the machine), in the order in which the
+> plan lists them.
 >
 > what would help                       step   change   memory
-> devices twice as fast              88.1 ms*   -49 %  3.37 GB
+> devices twice as fast              87.9 ms*   -49 %  3.37 GB
 > arithmetic twice as fast           91.1 ms    -47 %  3.37 GB
 > no recomputation                    154 ms    -10 %  4.16 GB
-> devices' memory twice as fast       170 ms   -1.3 %  3.37 GB
+> devices' memory twice as fast       170 ms   -1.4 %  3.37 GB
 > links between nodes twice as fast   171 ms   -1.0 %  3.37 GB
 > 2 micro-batches instead of 1        177 ms   +2.8 %  2.48 GB
 > * the fastest
-> No difference: links inside nodes twice as fast, twice the memory.
+> No difference: power limit twice as high, links inside nodes twice as fast,
+> twice the memory.
 > Left out: another schedule: the plan has no stages.
 
 Pipedream's path is that of the window that is simulated.
@@ -264,15 +268,15 @@ What needs more memory than there is is left out, with its step; twice the memor
 $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,memory=2.5GB | sed -n '/^what/,$p'
 > hypar: gpt.json: the plan does not fit: device 0 needs 3.37 GB of memory, has 2.5 GB
 > what would help                                      step   change   memory
-> devices twice as fast (does not fit)              88.1 ms*   -49 %  3.37 GB
+> devices twice as fast (does not fit)              87.9 ms*   -49 %  3.37 GB
 > arithmetic twice as fast (does not fit)           91.1 ms    -47 %  3.37 GB
 > no recomputation (does not fit)                    154 ms    -10 %  4.16 GB
-> devices' memory twice as fast (does not fit)       170 ms   -1.3 %  3.37 GB
+> devices' memory twice as fast (does not fit)       170 ms   -1.4 %  3.37 GB
 > links between nodes twice as fast (does not fit)   171 ms   -1.0 %  3.37 GB
 > twice the memory (fits)                            172 ms   +0.0 %  3.37 GB
 > 2 micro-batches instead of 1 (fits)                177 ms   +2.8 %  2.48 GB
 > * the fastest
-> No difference: links inside nodes twice as fast.
+> No difference: power limit twice as high, links inside nodes twice as fast.
 > Left out: another schedule: the plan has no stages.
 
 Of JSON, which has every segment: they add up to the step.
@@ -501,4 +505,4 @@ A plan that does not fit: twice the memory is told to hold it.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=4GB --planner dp --precision bf16 -q -o $TMP/lack.json; hypar explain $TMP/lack.json --on full:1,device=h100,memory=1.5GB | grep -e 'twice the memory' -e 'No difference'
 > hypar: $TMP/lack.json: the plan does not fit: device 0 needs 2.85 GB of memory, has 1.5 GB
 > twice the memory (fits)                       17.9 ms   +0.0 %  2.85 GB
-> No difference: links twice as fast, arithmetic twice as fast.
+> No difference: links twice as fast.

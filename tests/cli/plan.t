@@ -727,3 +727,22 @@ $ hypar plan gpt2 --on full:2 --for torch --batch 16 --json | grep -o '"planner"
 > hypar: note: the graph does not tell PyTorch's modules: the script is for a
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
+
+A limit that no option set is not called one; a target is not the reason where memory is.
+$ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters
+> hypar: device 0 needs 412 GB of memory, has 75.4 GB less what is kept free
+? 1
+$ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --for torch
+> hypar: device 0 needs 562 GB of memory, has 75.4 GB less what is kept free
+? 1
+$ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --memory 70GB
+> hypar: device 0 needs 412 GB of memory, has 70 GB allowed by --memory
+? 1
+
+A device at its power limit: faster arithmetic helps as it takes less energy, and so does a higher limit.
+$ hypar plan llama3-8b --batch 16 --on cluster:2x8,device=h100 --precision bf16 --planner 3d -q -o $TMP/power.json; hypar explain $TMP/power.json | grep -e 'twice as fast  ' -e 'twice as high'
+> devices twice as fast                            390 ms*   -50 %  71.3 GB
+> arithmetic twice as fast                         448 ms    -42 %  71.3 GB
+> power limit twice as high                        635 ms    -18 %  71.3 GB
+> devices' memory twice as fast                    719 ms   -7.3 %  71.3 GB
+> links inside nodes twice as fast                 774 ms   -0.2 %  71.3 GB

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { DONE, NO_MEMORY = 3, BAD_VALUE = 7, NOT_SUPPORTED = 15 };
-enum { F32, F64, COMPUTE_F32 = 68, COMPUTE_F64 = 70 };
+enum { F32, F64, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
 
 struct product {
     int op[2], type, m, n, k, ld[3], each;
@@ -90,7 +90,8 @@ int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, i
                                int algorithm)
 {
     int compute = a_type == F32 ? COMPUTE_F32 : COMPUTE_F64;
-    if (handle != &later || a_type != b_type || a_type != c_type || compute_type != compute ||
+    if (handle != &later || a_type != b_type || a_type != c_type ||
+        (compute_type != compute && (compute_type != COMPUTE_TF32 || a_type != F32)) ||
         algorithm != -1 || m < 0 || n < 0 || k < 0 || n_products < 0 ||
         lda < at_least(op_a ? k : m) || ldb < at_least(op_b ? n : k) || ldc < at_least(m))
         return BAD_VALUE;

@@ -3,6 +3,7 @@
  * of kernels, so that what works here has a chance to work on a card.
  *
  *     HYPAR_STAND_IN_CARDS   how many cards there are: 0, 1 (the usual)
+ *     HYPAR_STAND_IN_NAME    the name of the card
  *     HYPAR_STAND_IN_BYTES   the memory of the card, at most the usual 4 GiB
  *     HYPAR_STAND_IN_FAILS   the name of a kernel that fails
  */
@@ -115,7 +116,8 @@ int cuDeviceGet(int *device, int i)
 
 int cuDeviceGetName(char *name, int size, int device)
 {
-    snprintf(name, (size_t)size, "stand-in");
+    const char *said = getenv("HYPAR_STAND_IN_NAME");
+    snprintf(name, (size_t)size, "%s", said ? said : "stand-in");
     return device < cards() ? DONE : BAD_VALUE;
 }
 

@@ -46,6 +46,9 @@ static void test_sources_of_the_tree(void **state)
     compile("update", hp_cuda_update);
     compile("reshape", hp_cuda_reshape);
     compile("recurrent", hp_cuda_recurrent);
+    compile("lookup", hp_cuda_lookup);
+    compile("attention", hp_cuda_attention);
+    compile("convolution", hp_cuda_convolution);
 }
 
 /* Different texts with the same types, as one source. */

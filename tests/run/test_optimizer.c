@@ -78,12 +78,12 @@ static void formulas(void **state)
             check((enum hypar_optimizer)kind, REAL_F32, 0.125 * decayed);
             check((enum hypar_optimizer)kind, REAL_F64, 0.125 * decayed);
         }
-        assert_true(hp_optimizer_states((enum hypar_optimizer)kind) <= HP_MAX_STATE);
+        assert_true(hp_optimizer_moments((enum hypar_optimizer)kind) <= HP_MAX_STATE);
     }
-    assert_int_equal(hp_optimizer_states(HYPAR_SGD), 0);
-    assert_int_equal(hp_optimizer_states(HYPAR_MOMENTUM), 1);
-    assert_int_equal(hp_optimizer_states(HYPAR_ADAM), 2);
-    assert_int_equal(hp_optimizer_states(HYPAR_ADAMW), 2);
+    assert_int_equal(hp_optimizer_moments(HYPAR_SGD), 0);
+    assert_int_equal(hp_optimizer_moments(HYPAR_MOMENTUM), 1);
+    assert_int_equal(hp_optimizer_moments(HYPAR_ADAM), 2);
+    assert_int_equal(hp_optimizer_moments(HYPAR_ADAMW), 2);
     assert_true(hp_optimizer(HYPAR_ADAMW).weight_decay == 0.01);
     assert_true(hp_optimizer(HYPAR_ADAM).weight_decay == 0);
 }

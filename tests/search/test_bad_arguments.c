@@ -66,7 +66,7 @@ static void options_of_a_search(void **state)
     static const double reals[] = { NAN, INFINITY, -INFINITY, -1 };
     REAL(memory_bytes)
     REAL(framework_bytes)
-    REAL(memory_margin)
+    REAL(memory_certainty)
     REAL(clip)
     REAL(budget_s)
     BELOW(shard_over)

@@ -68,12 +68,14 @@ static struct hypar_machine *read_back(const struct hypar_machine *machine)
 /* What became of the figures of a machine: the factor that all of some kind have, or -1 if it
  * is not one. */
 struct factors {
-    double links, fp32, memory, memory_rate;
+    double links, fp32, memory, memory_rate, fp32_j, dram_j, power_limit;
 };
 
 static void note_factor(double *factor, double now, double was)
 {
     double f = now / was;
+    if (now == 0 && was == 0)
+        return; /* not known */
     *factor = *factor == 0 || *factor == f ? f : -1;
 }
 
@@ -89,11 +91,20 @@ static struct factors factors_of(const struct hypar_machine *now,
         note_factor(&f.fp32, x->fp32_op_per_s, y->fp32_op_per_s);
         note_factor(&f.memory, (double)x->memory_bytes, (double)y->memory_bytes);
         note_factor(&f.memory_rate, x->memory_bytes_per_s, y->memory_bytes_per_s);
+        note_factor(&f.fp32_j, x->fp32_op_j, y->fp32_op_j);
+        note_factor(&f.dram_j, x->dram_access_j, y->dram_access_j);
+        note_factor(&f.power_limit, x->power_limit_w, y->power_limit_w);
     }
     for (int l = 0; l < hypar_machine_link_count(was); l++)
         note_factor(&f.links, hypar_machine_link(now, l).bytes_per_s,
                     hypar_machine_link(was, l).bytes_per_s);
     return f;
+}
+
+/* Is it the expected factor? 0: the figure is not known. */
+static bool is_factor(double factor, double expected)
+{
+    return factor == expected || factor == 0;
 }
 
 /* Rows that say what is twice as fast. */
@@ -103,13 +114,14 @@ static void check_figures(const struct hypar_what_if *w, const struct hypar_mach
         const char *what;
         struct factors factors;
     } rows[] = {
-        { "links twice as fast", { 2, 1, 1, 1 } },
-        { "links inside nodes twice as fast", { -1, 1, 1, 1 } },
-        { "links between nodes twice as fast", { -1, 1, 1, 1 } },
-        { "arithmetic twice as fast", { 1, 2, 1, 1 } },
-        { "devices' memory twice as fast", { 1, 1, 1, 2 } },
-        { "devices twice as fast", { 1, 2, 1, 2 } },
-        { "twice the memory", { 1, 1, 2, 1 } },
+        { "links twice as fast", { 2, 1, 1, 1, 1, 1, 1 } },
+        { "links inside nodes twice as fast", { -1, 1, 1, 1, 1, 1, 1 } },
+        { "links between nodes twice as fast", { -1, 1, 1, 1, 1, 1, 1 } },
+        { "arithmetic twice as fast", { 1, 2, 1, 1, 0.5, 1, 1 } },
+        { "devices' memory twice as fast", { 1, 1, 1, 2, 1, 0.5, 1 } },
+        { "devices twice as fast", { 1, 2, 1, 2, 0.5, 0.5, 1 } },
+        { "power limit twice as high", { 1, 1, 1, 1, 1, 1, 2 } },
+        { "twice the memory", { 1, 1, 2, 1, 1, 1, 1 } },
     };
     struct factors f = factors_of(hypar_plan_machine(w->plan), was);
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -119,7 +131,10 @@ static void check_figures(const struct hypar_what_if *w, const struct hypar_mach
         if (f.links != 0 && expected->links > 0)
             assert_true(f.links == expected->links);
         assert_true(f.fp32 == expected->fp32 && f.memory == expected->memory &&
-                    f.memory_rate == expected->memory_rate);
+                    f.memory_rate == expected->memory_rate &&
+                    is_factor(f.power_limit, expected->power_limit) &&
+                    is_factor(f.fp32_j, expected->fp32_j) &&
+                    is_factor(f.dram_j, expected->dram_j));
     }
 }
 

@@ -491,7 +491,7 @@ static void auto_in_closed_form(void **state)
         double step_s = hypar_found_prediction(best).step_s;
         assert_null(hypar_found_simulated(best));
         assert_non_null(strstr(hypar_found_info(best).not_simulated, rows[i].why));
-        struct hypar_part part = hypar_found_info(best).part;
+        struct hypar_partial_step part = hypar_found_info(best).part;
         assert_true(rows[i].closed ? part.step_s == 0 : part.step_s == step_s);
         assert_true(part.devices <= part.all_devices &&
                     part.fullest.peak <= part.fullest.limit);

@@ -31,6 +31,22 @@ def hugging(config, model, own_loss, **options):
     return make
 
 
+def masked():
+    """Words that are padded, a mask that the model makes of theirs, and a loss of its own."""
+    model, batch, _ = hugging("BertConfig", "BertForSequenceClassification", True, max_position_embeddings=LENGTH, **SIZES)()
+    mask = torch.arange(LENGTH) < numbers(LENGTH // 2, BATCH, 1) + LENGTH // 2
+    return model, {**batch, "attention_mask": mask.long(), "labels": numbers(2, BATCH)}, None
+
+
+def whisper():
+    """Queries in the order of heads, so that attention's output is copied."""
+    import transformers
+    c = transformers.WhisperConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+                                   encoder_ffn_dim=2 * WIDTH, decoder_ffn_dim=2 * WIDTH, num_mel_bins=8, max_source_positions=96, max_target_positions=96, dropout=0.0,
+                                   pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, use_cache=False)
+    return transformers.WhisperForConditionalGeneration(c), {"input_features": drawn(BATCH, 8, 192), "labels": numbers(VOCABULARY, BATCH, 96)}, None
+
+
 def vit():
     import transformers
     c = transformers.ViTConfig(hidden_size=WIDTH, intermediate_size=4 * WIDTH, num_hidden_layers=2, num_attention_heads=4, image_size=112,
@@ -144,7 +160,8 @@ NETS = {
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
     "mixtral16": hugging("MixtralConfig", "MixtralForCausalLM", True, num_key_value_heads=2, num_local_experts=4, **{**SIZES, "intermediate_size": WIDTH}),
-    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd,
+    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd, "masked16": masked,
+    "whisper16": whisper,
 }
 FP32 = {"optimizer": "sgd", "as": "eager", "measured": True}
 BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "as": "eager", "measured": True}
@@ -182,6 +199,10 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("zero1", "odd16", 2, {"data": 2, "shard": "optimizer"}),
 ]] + [(f"fp32-{name}", net, ranks, {**layout, **FP32}) for name, net, ranks, layout in [
     ("dp", "gpt16", 2, {"data": 2}),
+    ("stages", "masked16", 2, {"pipeline": 2, "micro_batches": 2}),
+    ("3d", "masked16", 4, {"data": 2, "tensor": 2}),
+    ("dp", "whisper16", 2, {"data": 2}),
+    ("stages", "whisper16", 2, {"pipeline": 2, "micro_batches": 2}),
     ("zero1", "deep16", 2, {"data": 2, "shard": "optimizer"}),
     ("zero3", "wide16", 2, {"data": 2, "shard": "parameters"}),
     ("gpipe", "deep16", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),

@@ -9,7 +9,7 @@ from .views import Tensor
 
 UNARY = {"relu": "relu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "log": "log", "sqrt": "sqrt",
          "erf": "erf", "abs": "abs", "neg": "neg", "hardswish": "hard_swish", "sin": "sin", "cos": "cos"}
-SAME = ("clone", "contiguous", "detach", "alias", "lift_fresh_copy", "to", "_to_copy", "type_as", "float", "double",
+SAME = ("detach", "alias", "lift_fresh_copy", "to", "_to_copy", "type_as", "float", "double",
         "requires_grad", "lift_fresh", "positive")
 
 
@@ -30,6 +30,17 @@ for _name, _kind in UNARY.items():
     TABLE[_name] = lambda call, x, kind=_kind: unary(call, kind, x)
 for _name in SAME:
     TABLE[_name] = lambda call, x, *args, **kwargs: x
+
+
+@op("clone", "contiguous")
+def copied(call, x, *args, **kwargs):
+    """The same elements. A trace has .contiguous() only where it copies: attention keeps the output that it wrote, and the layer behind it keeps
+    the copy."""
+    writer = call.graph.writer(x) if isinstance(x, Tensor) else None
+    ordered = writer is not None and (call.node.target is torch.ops.aten.contiguous.default or kwargs.get("memory_format") is torch.contiguous_format)
+    if ordered and patterns.name_of(writer.node) == "scaled_dot_product_attention" and writer.kind == "attention":
+        return unary(call, "affine", x)
+    return x
 
 
 @op("gelu")

@@ -417,7 +417,7 @@ enum hypar_status hp_json_only(const struct json *object, const char *const *key
     return HYPAR_OK;
 }
 
-/* What stands at a place instead of the expected value. */
+/* The value that a file has in place of the expected one. */
 static const char *found(const struct json *at, char *text)
 {
     const json_t *value = at->value;

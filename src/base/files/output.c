@@ -267,9 +267,9 @@ static void remove_left(const char *path, bool shared)
         closedir(dir);
 }
 
-/* Find a new name beside the place, for a file to be opened or an open one (`fd`). The name is
- * short even if the place's is long, and contains the process id, so that abandoned files do
- * not collide with it. 0, or errno. */
+/* Find a new name in the folder of the output, for a file to be opened or an open one (`fd`).
+ * The name is short even if the place's is long, and contains the process id, so that abandoned
+ * files do not collide with it. 0, or errno. */
 static int take_name(struct hypar_output *out, int fd)
 {
     enum { MAX_TRIES = 1000 };

@@ -119,7 +119,7 @@ static double longest(const struct borders *from, const struct borders *to, int 
     return most;
 }
 
-/* What all readers together share with the writer's parts before i, for i = 0 .. n. */
+/* Elements that all readers together share with the writer's parts before i, for i = 0 .. n. */
 static double *sent_before(struct arena *arena, const struct borders *from,
                            const struct borders *to)
 {
@@ -229,7 +229,7 @@ static void add_copies(const struct transfer *t, const struct placement *to, str
             add_factor(p, t->topology->on[to->axis_id[a]].count, false);
 }
 
-/* What the readers of each group need. */
+/* The elements that the readers of each group need. */
 static void add_needs(struct transfer *t, const struct placement *to)
 {
     struct product needs = { .scale = 1 };

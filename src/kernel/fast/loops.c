@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a <= 0 ? 0 : (a + b - 1) / b;
-}
+#include "base/number.h"
 
 /* Remove from `range` the indices at which a position lies outside its tensor. */
 static bool clip(const struct walk *w, int axis, struct range *range)
@@ -18,8 +15,8 @@ static bool clip(const struct walk *w, int axis, struct range *range)
                 return false;
             if (edge->axis != axis)
                 continue;
-            int64_t lo = divide_up(edge->pad, edge->stride);
-            int64_t hi = divide_up(edge->size + edge->pad, edge->stride);
+            int64_t lo = hp_divide_up(edge->pad, edge->stride);
+            int64_t hi = hp_divide_up(edge->size + edge->pad, edge->stride);
             range->lo = range->lo > lo ? range->lo : lo;
             range->hi = range->hi < hi ? range->hi : hi;
         }
@@ -167,7 +164,7 @@ static struct side side_of(const struct loops *l, int i)
     return (struct side){ i, l->extent[i], { l->step[0][i], l->step[1][i], l->step[2][i] } };
 }
 
-/* How a matrix in map `m` with these rows and columns is stored; false: it is no matrix. */
+/* The layout of a matrix in map `m` with these rows and columns; false: it is no matrix. */
 static bool stored(const struct side *rows, const struct side *columns, int m, bool *transposed,
                    int64_t *ld)
 {

@@ -134,7 +134,7 @@ enum hypar_status hp_onnx_axis_attr(struct importing *im, int64_t otherwise, int
 
 /* Element by element -------------------------------------------------------------------- */
 
-/* The node at hand and the element of its result that is computed next. */
+/* The node that is folded, and the element of its result that is computed next. */
 struct folding {
     struct importing *im;
     const struct value *v[3]; /* its first inputs */

@@ -103,7 +103,7 @@ static bool is_chosen_from(double *data, int64_t n, bool buffered)
     return (distinct > 1 || buffered) && distinct <= n / 2;
 }
 
-/* Of numbers of 16 bits many are the same by chance. */
+/* Many numbers of 16 bits are equal by chance. */
 static bool is_fine(int type)
 {
     return type == ONNX_FLOAT || type == ONNX_DOUBLE;

@@ -402,7 +402,7 @@ enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *fi
                                   const struct hypar_import_options *options,
                                   struct kept_sources *kept, struct hypar_error *err)
 {
-    struct hypar_error why; /* also of what is tried in vain, which is no failure */
+    struct hypar_error why; /* also written by attempts whose failure does not matter */
     struct importing im = { .file = file, .options = options, .kept = kept, .err = &why };
     *out = NULL;
     enum hypar_status status = network(&im, out);

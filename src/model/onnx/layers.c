@@ -69,7 +69,7 @@ static enum hypar_status emit_conv(struct importing *im, const struct taps *w, d
 {
     struct value *bias = hp_onnx_input(im, 2);
     if (bias && bias->kind == VALUE_CONSTANT && bias->uniform && bias->data[0] == 0)
-        bias = NULL; /* which PyTorch writes where there is none */
+        bias = NULL; /* PyTorch writes such a bias for a layer without one */
     double groups = (double)hp_onnx_int(im->node, "group", 1);
     struct attr attr[7] = { { ATTR_KERNEL, w->spatial, w->kernel },
                             { ATTR_STRIDE, w->spatial, w->stride },

@@ -59,7 +59,7 @@ static enum hypar_status with_number(struct importing *im, int t, double c, bool
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-/* What a mask has on and below the diagonal of its last two dimensions, and above. */
+/* The values of a mask on and below the diagonal of its last two dimensions, and above it. */
 enum mask_kind {
     MASK_ADDED,  /* 0; hugely negative */
     MASK_SEEN,   /* true; false */

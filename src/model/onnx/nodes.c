@@ -226,7 +226,7 @@ static enum hypar_status check_inputs(struct importing *im, bool *constant)
     return HYPAR_OK;
 }
 
-/* Does the node at hand compute integers from what is looked up with, or from truths? */
+/* Does the node compute integers from indices of a lookup, or from truths? */
 static bool computes_integers(struct importing *im)
 {
     bool index = false;

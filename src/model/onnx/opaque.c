@@ -53,7 +53,7 @@ static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
     return HYPAR_OK;
 }
 
-/* What follows from constants alone, in a way that is not known, is an input. */
+/* An opaque operator whose inputs are constants becomes an input of the model. */
 static enum hypar_status made_of_constants(struct importing *im, int i,
                                            const struct hypar_shape *shape)
 {

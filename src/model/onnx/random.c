@@ -118,7 +118,7 @@ static double computed(const struct importing *im, double a, double b)
                                                             : (double)NAN;
 }
 
-/* Even numbers beside `c` become one of two. */
+/* An even number next to `c` becomes one of two numbers. */
 static bool is_comparison(const struct importing *im)
 {
     return hp_onnx_lists("Less LessOrEqual Greater GreaterOrEqual", im->node->op);

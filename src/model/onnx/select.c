@@ -86,7 +86,7 @@ enum hypar_status hp_onnx_gather_elements(struct importing *im)
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
-/* What is added; what replaces others is not known. */
+/* ScatterElements that adds. One that replaces elements is opaque. */
 enum hypar_status hp_onnx_scatter_elements(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *added = hp_onnx_input(im, 2);

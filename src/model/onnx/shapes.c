@@ -176,7 +176,7 @@ enum hypar_status hp_onnx_flatten(struct importing *im)
     return reshaped(im, x, &shape);
 }
 
-/* Which dimensions a list names, out of `rank`. */
+/* The dimensions, out of `rank`, that a list names. */
 static enum hypar_status mark_axes(struct importing *im, int rank, const int64_t *axes, int n,
                                    bool *marked)
 {

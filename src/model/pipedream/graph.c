@@ -39,7 +39,7 @@ int hp_text_profile_order(const struct text_profile *p, int *order)
     return n;
 }
 
-/* What becomes of a node. */
+/* A node becomes an operator, an input, or nothing. */
 enum fate { OPERATOR, INPUT, DROPPED };
 
 struct making {
@@ -73,7 +73,8 @@ static void find_fates(struct making *m)
     }
 }
 
-/* So many bytes of `samples` in numbers of four for each sample; at least one. */
+/* The bytes of `samples` samples as a number of four-byte elements for each sample; at least
+ * one. */
 static int64_t per_sample(double bytes, int64_t samples)
 {
     double n = ceil(bytes / 4 / (double)samples);

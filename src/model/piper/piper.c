@@ -109,7 +109,7 @@ static enum hypar_status read_nodes(struct reading *r)
     return name_nodes(r);
 }
 
-/* Those out of a node in the order of the operators that they lead to, as uses are. */
+/* The edges out of a node, in the order of the operators that they lead to, like uses. */
 static void find_edges_out(struct reading *r, const int *order)
 {
     r->out.start = hp_csr(&r->arena, r->n_nodes);

@@ -25,7 +25,7 @@ static int norm_relu(struct net *net, int number, int x)
     return relu(net, hp_net_label(net, "relu%d", number), x);
 }
 
-/* What a layer adds is joined to all before it, one concatenation per layer. */
+/* A layer's output is joined to all outputs before it, by one concatenation per layer. */
 static int dense_block(struct net *net, int x, int layers)
 {
     for (int i = 1; i <= layers; i++) {

@@ -8,7 +8,7 @@
 #include "graph/cut_points.h"
 #include "machine/machine.h"
 
-/* Where the operators may be cut, and the time of what lies before each operator. */
+/* The places where the operators may be cut, and the time of all operators before each. */
 struct pieces {
     struct cut_points points;
     double *before_s;

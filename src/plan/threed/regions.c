@@ -44,7 +44,7 @@ static bool touch(struct growing *g, int tensor, int dim)
     return true;
 }
 
-/* What of its tensors is split with the axis belongs to the region, too. */
+/* Tensors of the operator that are split with the axis belong to the region, too. */
 static bool touch_all(struct growing *g, int op, int axis)
 {
     const struct op *o = &g->graph->ops[op];
@@ -148,7 +148,7 @@ static bool grow(struct growing *g)
     return true;
 }
 
-/* The axis of a layer's columns: what it writes is indexed by it, what it reads is not; -1. */
+/* The axis of a layer's columns, which indexes the output and not the input; -1: none. */
 static int column_axis(const struct hypar_graph *graph, int op)
 {
     const struct nest *nest = graph->ops[op].nest;

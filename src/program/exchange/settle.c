@@ -7,7 +7,7 @@
 
 #include "base/sort.h"
 
-/* What is known of a device while one cell is settled. */
+/* The state of a device while one cell is settled. */
 struct mark {
     unsigned flag;
     int count;   /* classes that the device has */

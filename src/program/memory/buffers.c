@@ -1,4 +1,4 @@
-/* Which arrays devices need to hold what their tasks read and write, and for how long. */
+/* The arrays that devices need for the operands of their tasks, and how long they last. */
 #include "program/memory/buffers.h"
 
 #include <limits.h>
@@ -42,7 +42,7 @@ static void add_box(struct buffer_finder *f, struct box box)
 
 /* Accesses --------------------------------------------------------------------------- */
 
-/* What the passes of a part touch in one half, as one operand. */
+/* The box of one operand that the passes of a part touch in one half. */
 struct access {
     struct box box;
     bool backward;
@@ -53,7 +53,7 @@ struct access {
     int next;         /* of the same device, -1 */
 };
 
-/* What a device touches of the place at hand. */
+/* A device that touches the place. */
 struct holder {
     int device;
     int access;   /* the latest, -1 */
@@ -85,15 +85,15 @@ static void add_access(struct buffer_finder *f, int device, struct access new)
     f->access[f->n_accesses++] = new;
 }
 
-/* An operand that is, by whatever name, the place at hand. */
+/* The operand of the place whose buffers are found, or of a tensor that is held as the same. */
 struct operand_use {
     int op, operand;
     struct place place;
     bool lasts;
-    bool running;  /* what of the statistics of batch norm training keeps: read forward */
-    bool handed;   /* what the passes write is new: they read the place at hand */
+    bool running;  /* running statistics of batch norm, which the forward half reads */
+    bool handed;   /* the passes read the place and write a new tensor */
     int n;         /* passes that touch it */
-    bool adds;     /* some do as far as they add it */
+    bool adds;     /* some of these passes add to it */
     struct touch { /* ... and each of them */
         const struct op_pass *at;
         bool adds, writes;
@@ -130,8 +130,8 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u,
     u->adds |= adds;
 }
 
-/* The box of an operand of a part. A model input without samples may be read along them: its
- * micro-batches read one piece after the other, so it is all of it. */
+/* The box of an operand of a part. If samples index a model input without samples,
+ * micro-batches read one piece of the input after another: the box is the whole input. */
 static struct box box_of(const struct hypar_graph *g, const struct operand_use *u,
                          const struct range *part)
 {
@@ -410,8 +410,8 @@ static void note_sent(const struct buffer_finder *f, const struct comm_part *c,
         return;
     }
     bool over = c->backward || f->program->iteration->forward;
-    bool first = !b->over && !b->waits;
-    *(over ? &b->over : &b->waits) = f->in_order;
+    bool first = !b->held_past_slot && !b->held_until_action;
+    *(over ? &b->held_past_slot : &b->held_until_action) = f->in_order;
     if (first || (over ? c->action > b->last : c->action < b->last))
         b->last = c->action;
 }
@@ -532,8 +532,8 @@ static int64_t all_elements(const struct boxes *boxes)
     return n;
 }
 
-/* Which accesses of what a buffer holds are to it: others are to a copy, or to what it is a
- * copy of. */
+/* The halves whose accesses go to the buffer itself. The other half uses a copy of the buffer,
+ * or the buffer that this one is a copy of. */
 enum accessed { ACCESSED_IN_BOTH, ACCESSED_FORWARD, ACCESSED_BACKWARD };
 
 /* Do passes of several stages touch the buffer, some of them apart from the backward half, so
@@ -555,7 +555,7 @@ static bool rests(const struct buffer_finder *f, const struct holder *h, const s
         gradient |= a->gradient;
         stage = a->stage;
     }
-    if (b->over && stage >= 0)
+    if (b->held_past_slot && stage >= 0)
         several |= stage != hp_action_stage(s, b->last);
     return several && gradient;
 }
@@ -592,18 +592,18 @@ static void find_actions(const struct buffer_finder *f, const struct body_passes
                                             b->backward ? PHASE_BACKWARD : PHASE_FORWARD);
     }
     b->action = begin;
-    b->rests = f->in_order && rests(f, h, b, when);
+    b->held_until_done = f->in_order && rests(f, h, b, when);
     int end = b->end < 0 ? -1 : hp_action_at(p, b->end);
-    if (b->rests) {
-        b->waits = false;
+    if (b->held_until_done) {
+        b->held_until_action = false;
         b->last = hp_action_count(s);
-    } else if (b->over) {
+    } else if (b->held_past_slot) {
         b->last = end > b->last ? end : b->last;
-    } else if (b->waits) {
+    } else if (b->held_until_action) {
         b->last = hp_action(s, hp_action_stage(s, b->last), PHASE_BACKWARD);
         b->sent = true;
         end = f->nodes ? sender_end(f, p, b) : -1;
-        b->waits = end < 0;
+        b->held_until_action = end < 0;
     } else {
         if (b->exchanged)
             b->end = hp_task_end(p, b->end);
@@ -611,7 +611,7 @@ static void find_actions(const struct buffer_finder *f, const struct body_passes
     }
     if (b->sent)
         b->end = end;
-    if (b->rests || b->over || b->waits)
+    if (b->held_until_done || b->held_past_slot || b->held_until_action)
         b->end = -1;
     b->kept = b->action != b->last;
     /* errors that wait are not activations */
@@ -626,11 +626,12 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     const struct boxes *kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
     bool copied =
-        f->in_order && !f->nodes && !b->over && !b->waits && b->end >= 0 && kept->n > 0 &&
+        f->in_order && !f->nodes && !b->held_past_slot && !b->held_until_action &&
+        b->end >= 0 && kept->n > 0 &&
         hp_is_worth_a_copy((double)all_elements(kept), (double)hp_box_elements(&b->box));
     if (kept->n > 0 && !copied) {
-        int half_end = f->nodes && b->waits ? sender_end(f, p, b) : -1;
-        b->waits = b->over = false;
+        int half_end = f->nodes && b->held_until_action ? sender_end(f, p, b) : -1;
+        b->held_until_action = b->held_past_slot = false;
         b->end = half_end;
         note_passes(f, h, b, true);
     }

@@ -47,19 +47,19 @@ struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
     int device;
-    bool flat;      /* the device's pieces of what is divided, one after another */
-    bool backward;  /* it begins in the backward half */
-    bool kept;      /* from one action to another */
-    bool exchanged; /* comms touch it */
-    bool waits;     /* sent to another stage: it ends when action `last` begins ... */
-    bool over;      /* ... or with a slot after that of action `last` */
-    bool sent;      /* it stays because it was sent, the backward half does not read it */
-    bool received;  /* from another stage */
-    bool rests;     /* it ends with the micro-batch's last action on the device */
-    int action;     /* in which it begins, and ends (schedule.h) */
-    int last;       /* hp_action_count(): `rests` */
+    bool flat;              /* the device's pieces of what is divided, one after another */
+    bool backward;          /* it begins in the backward half */
+    bool kept;              /* from one action to another */
+    bool exchanged;         /* comms touch it */
+    bool held_until_action; /* sent to another stage: it ends when action `last` begins ... */
+    bool held_past_slot;    /* ... or with a slot after that of action `last` */
+    bool sent;            /* it stays because it was sent, the backward half does not read it */
+    bool received;        /* from another stage */
+    bool held_until_done; /* it ends with the micro-batch's last action on the device */
+    int action;           /* in which it begins, and ends (schedule.h) */
+    int last;             /* hp_action_count(): held_until_done */
     int begin;      /* a pass; -1: when it is received, after the last pass of its action */
-    int end;        /* a pass; -1: `waits`, `over` or `rests` */
+    int end;        /* a pass; -1: one of held_... */
     int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
     int arrives;    /* while it is found: the action after whose passes it is received, -1 */
     bool mask;      /* a byte for each element: the mask that this part of the dropout whose

@@ -144,7 +144,7 @@ int hp_find_running(const struct device_buffers *buffers, int tensor, const stru
     return -1;
 }
 
-/* Where one element lies. */
+/* The address of one element. */
 static int64_t address(const struct device_buffers *buffers, const struct hypar_graph *g,
                        int buffer, struct place place, const int64_t *index, int n_dims)
 {

@@ -12,7 +12,7 @@ bool hp_place_lasts(const struct hypar_graph *g, bool forward, struct place plac
            place.tensor == g->loss || (t->kind == TENSOR_INPUT && t->sample_dim < 0);
 }
 
-/* How many operators add to the gradient of a tensor. */
+/* The number of operators that add to the gradient of a tensor. */
 static int gradient_writers(const struct hypar_graph *g, int tensor)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* What lies on each device when it is fullest. */
+/* The contents of each device's memory when it is fullest. */
 #include "program/memory/memory.h"
 
 #include <assert.h>
@@ -35,9 +35,9 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
     hp_add_held(at, &t->end, -1);
 }
 
-/* Go through the passes action by action, every device at once, counting from what there is
- * when an action begins. They are looked at when they are over, too: what is kept is there even
- * if nothing is done. */
+/* Go through the passes action by action, on all devices at once. Bytes count from the
+ * beginning of an action. The end of an action is an instant, too: an action without passes
+ * still has the bytes that it keeps. */
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
     int n = m->model->actions[m->model->n_devices];
@@ -63,7 +63,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* How far a micro-batch under way is. */
+/* The actions that a micro-batch has done so far. */
 struct micro_level {
     int body;
     uint64_t done; /* bit i: action i of the devices */
@@ -186,7 +186,7 @@ static bool advance(struct memory_maker *m, struct flights *f, const struct slot
     return over;
 }
 
-/* What slot `i` has sent is held from now on (+1), or no more (-1). */
+/* The messages that slot `i` sent are held from now on (+1), or no more (-1). */
 static void count_sent(struct memory_maker *m, const struct slot_list *list, struct flights *f,
                        int i, int sign)
 {
@@ -241,7 +241,7 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
     return f;
 }
 
-/* What a micro-batch at a level has on a device: what began before and ends after it. */
+/* The bytes of a micro-batch at a level on a device: begun before and not ended. */
 static struct held_bytes level_bytes(const struct memory_maker *m,
                                      const struct micro_level *level, int n_own, int device)
 {
@@ -364,7 +364,7 @@ static void begin_body(struct memory_maker *m, int b)
     }
 }
 
-/* What users of the model want of a body. */
+/* Fill the members of the model that describe a body. */
 static void hand_over(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;

@@ -46,6 +46,32 @@ static bool in_buckets(const struct memory_maker *m, int tensor)
            hp_degree(&plan->ops[op].split, sample) > 1;
 }
 
+/* The elements of parameter `t`, or of its gradient, on a device whose tasks touch `held`. A
+ * framework holds those that no operator reads, too: all rows of a table of which a model reads
+ * the first rows. */
+static double held_elements(const struct memory_maker *m, int t, struct box held)
+{
+    const struct hypar_graph *graph = m->graph;
+    int from = graph->use_start[t], to = graph->use_start[t + 1];
+    bool framework = m->program->plan->simulation.framework.kernels != HYPAR_KERNELS_NONE;
+    for (int d = 0; framework && d < held.n_dims; d++) {
+        struct range read = { graph->tensors[t].shape.dim[d], 0 };
+        for (int i = from; i < to; i++) {
+            struct range loops[MAX_AXES];
+            const struct nest *nest = graph->ops[graph->use[i].op].nest;
+            hp_whole_ranges(nest, loops);
+            struct range by_op = hp_region_dim(nest, graph->use[i].operand, d, loops);
+            read.lo = by_op.lo < read.lo ? by_op.lo : read.lo;
+            read.hi = by_op.hi > read.hi ? by_op.hi : read.hi;
+        }
+        if (held.dim[d].lo <= read.lo)
+            held.dim[d].lo = 0;
+        if (held.dim[d].hi >= read.hi)
+            held.dim[d].hi = graph->tensors[t].shape.dim[d];
+    }
+    return (double)hp_box_elements(&held);
+}
+
 /* `sum`: the exchange that sums the gradient of a parameter; -1: it is not trained. */
 static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 {
@@ -53,11 +79,12 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     enum tensor_term term = hp_term_of(m->graph, b->place, SPAN_STEPS);
-    double elements = (double)hp_box_elements(&b->box), weights = each.weight * elements;
     if (m->graph->tensors[b->place.tensor].kind != TENSOR_PARAM) {
         m->shared[b->device] += bytes_of(m, b);
         return;
     }
+    double elements = held_elements(m, b->place.tensor, b->box),
+           weights = each.weight * elements;
     if (b->place.grad) {
         double buckets = in_buckets(m, b->place.tensor) ? weights : 0;
         add_to_term(m, b->device, term, each.gradient * elements + buckets);
@@ -97,7 +124,7 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     }
 }
 
-/* What owners have of a place that is divided. */
+/* The pieces of a divided place, on their owners. */
 static void add_pieces(struct memory_maker *m, struct place place)
 {
     const struct hypar_plan *plan = m->program->plan;
@@ -169,9 +196,9 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
                 &of, 1);
     if (buffer->kept)
         hp_add_held(&body->lasts[device][first * (n + 1) + last], &of, 1);
-    if (buffer->over)
+    if (buffer->held_past_slot)
         body->over[hp_memory_at(m->model, device, last)] += hp_held_sum(&of);
-    else if (buffer->waits)
+    else if (buffer->held_until_action)
         hp_add_held(&body->waits[hp_memory_at(m->model, device, last)], &of, 1);
     else if (buffer->end >= 0)
         hp_add_held(&body->pass[buffer->end].end, &of, 1);
@@ -194,7 +221,7 @@ static double first_gradients(const struct memory_maker *m, const struct body_pa
             continue;
         struct box box =
             hp_region(l->nest, o, l->range + p->order.at[number].part * l->nest->n_axes);
-        elements += (double)hp_box_elements(&box);
+        elements += held_elements(m, t, box);
         seen[t] = hp_device_at(p, number) + 1;
     }
     return elements;

@@ -14,7 +14,7 @@ static void sort_by_device(struct body_passes *p, int n_devices, struct arena *a
         p->number[hp_csr_place(p->start, hp_device_at(p, i))] = i;
 }
 
-/* Of one part in one action, each a task of its own? */
+/* Are the passes of one part and one action, and each a task of its own? */
 static bool are_one(const struct body_passes *p, int a, int b)
 {
     const struct op_pass *x = hp_pass_at(p, a), *y = hp_pass_at(p, b);

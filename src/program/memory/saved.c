@@ -88,7 +88,7 @@ static int wide_logits(const struct hypar_plan *plan)
     return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
 }
 
-/* Of a framework whose norms are kernels of their own, a norm keeps what it reads. */
+/* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
 static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
 {
     static const struct eager_row nothing;
@@ -131,7 +131,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     return n;
 }
 
-/* Bytes of each element that the backward pass needs, beside the error that the plan has. */
+/* Bytes of each element that the backward pass needs in addition to the plan's error. */
 static int error_bytes(const struct hypar_plan *plan, int op)
 {
     int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),

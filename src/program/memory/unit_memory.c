@@ -47,7 +47,7 @@ static int unit_of_param(const struct memory_maker *m, int t)
     return unit;
 }
 
-/* All who own a piece of a box have the whole of it, padded, while its unit is there. */
+/* While a unit is gathered, each owner of a piece of a box holds the whole box, padded. */
 static void add_padding(struct memory_maker *m, int t)
 {
     const struct unit_memory *u = &m->units;

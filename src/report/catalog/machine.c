@@ -230,7 +230,7 @@ static void add_figure(struct figures *f, enum option option, const char *value,
                                    value, row->text.summary });
 }
 
-/* How far predictions with a row of the table were off. */
+/* The errors of predictions with a row of the table. */
 static void calibration(FILE *to, struct arena *arena, const struct hypar_device_type *type)
 {
     const struct hypar_calibration *c = type ? &type->calibration : NULL, none = { 0 };

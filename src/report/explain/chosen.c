@@ -183,7 +183,7 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_plan
         hp_put_line(to, "%s.", text);
 }
 
-/* Which of the other plans cannot be told apart from the chosen one. */
+/* The other plans that measured errors do not tell apart from the chosen one. */
 static void alike_text(FILE *to, struct arena *arena, const struct hypar_plan_search *s,
                        const struct hypar_calibration *calibration)
 {

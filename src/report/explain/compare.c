@@ -242,7 +242,7 @@ static bool is_like(const struct hypar_comparison *c, const struct hypar_compare
     return hp_are_alike(&best->interval.from, row->step.step_s, best->step_s);
 }
 
-/* Which plans cannot be told apart from the fastest. */
+/* The plans that measured errors do not tell apart from the fastest. */
 static void alike_text(FILE *to, struct arena *arena, const struct hypar_comparison *c,
                        int best)
 {
@@ -252,7 +252,7 @@ static void alike_text(FILE *to, struct arena *arena, const struct hypar_compari
             names = hp_joined(arena, names, ", ", hp_shown(arena, name(&c->row[i])));
     if (*names)
         hp_wrap(to, hp_alike_text(arena, &c->row[best].step.interval.from, names), 0);
-    hp_put_line(to, "%s", hp_rows_text(arena, c->machine, &c->row[best].step.how.framework));
+    hp_put_line(to, "%s", hp_run_as_text(arena, c->machine, &c->row[best].step.how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &c->row[best].step.interval));
 }
 

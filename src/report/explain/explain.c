@@ -171,9 +171,10 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     hp_put_line(to, "Each row with what follows the operator (norms, additions, activations), "
                     "what it sends and its updates: in all the critical path above.");
     if (any)
-        hp_put_line(to,
-                    "Split otherwise: on the devices that it has (one: on all of its stage, "
-                    "or of the machine), in the order in which the plan lists them.");
+        hp_put_line(
+            to, "Split otherwise: with the operators that only follow it, on the devices that "
+                "it has (one: on all of its stage, or of the machine), in the order in "
+                "which the plan lists them.");
     if (!any && !*info.ops_left_out)
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*info.ops_left_out)
@@ -309,7 +310,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
             hp_time_text(arena, s.step_s));
-    hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &s.how.framework));
+    hp_put_line(to, "%s", hp_run_as_text(arena, plan->machine, &s.how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &s.interval));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",

@@ -194,7 +194,7 @@ static struct shape shape_of(const struct hypar_exploration *e)
     return shape;
 }
 
-/* Add the texts that are shown besides the figures. */
+/* Add the texts of a row; the figures are there. */
 static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
                       const struct hypar_explore_choice *c)
 {
@@ -334,14 +334,15 @@ static void tell_fixed(FILE *to, const struct hypar_exploration *e)
         hp_put_line(to, "Planners that choose do so with these levels fixed: %s.", fix);
 }
 
-/* What simulated steps are run as, on the first machine. */
+/* The rows of framework and devices that simulated steps are made with, on the first machine.
+ */
 static void tell_rows(FILE *to, struct arena *arena, const struct hypar_exploration *e)
 {
     static const struct hypar_framework usual;
     const struct hypar_sim_options *how = hypar_exploration_info(e).options->simulation;
     hp_put_line(to, "%s.",
-                hp_rows_text(arena, hypar_exploration_site(e, 0).machine,
-                             how ? &how->framework : &usual));
+                hp_run_as_text(arena, hypar_exploration_site(e, 0).machine,
+                               how ? &how->framework : &usual));
 }
 
 /* Print why planners have no plan. */

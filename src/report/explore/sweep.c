@@ -125,7 +125,7 @@ static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
     return text;
 }
 
-/* How the plan saves memory: ", recompute 12, shard optimizer"; "": it does not. */
+/* The words for a plan that saves memory: ", recompute 12, shard optimizer"; else "". */
 static const char *saving_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
     bool shards = p->shard != HYPAR_SHARD_NONE;

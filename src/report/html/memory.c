@@ -28,7 +28,7 @@ static void add_point(struct arena *arena, struct curve *c, struct point point)
 
 /* Reduce a curve: keep the first point, and of each of MOST_POINTS / 2 equal intervals the
  * highest and the last. */
-static struct curve thin_out(struct arena *arena, const struct curve *c)
+static struct curve fewer_points(struct arena *arena, const struct curve *c)
 {
     struct curve thin = { 0 };
     int64_t end = c->n ? c->point[c->n - 1].time + 1 : 1;
@@ -113,7 +113,7 @@ void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)
     for (int i = 0; i < n; i++) {
         struct hypar_sim_device d = hypar_sim_device(sim, device[i]);
         int alike = 0;
-        thin[i] = thin_out(&arena, &all[device[i]]);
+        thin[i] = fewer_points(&arena, &all[device[i]]);
         while (alike < i && !same_curve(&thin[alike], &thin[i]))
             alike++;
         hp_json_begin_object(w, NULL, true);

@@ -61,7 +61,8 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
         hp_count(&arena, hypar_machine_device_count(hypar_plan_machine(plan)), "device"),
         pipeline);
     if (fullest)
-        hp_put_line(to, "%s", hp_rows_text(&arena, plan->machine, &plan->simulation.framework));
+        hp_put_line(to, "%s",
+                    hp_run_as_text(&arena, plan->machine, &plan->simulation.framework));
     if (fullest)
         hp_put_line(to, "memory: %s of %s%s on the fullest device%s",
                     hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),

@@ -189,7 +189,7 @@ static void figures_of(const struct hypar_found *found, bool simulated, double v
     value[STEP] = simulated ? s->step.step_s : p.step_s;
 }
 
-/* Was the step simulated in part? Closed forms beside it would not be comparable. */
+/* Was the step simulated in part? Then it is not comparable with closed forms. */
 static bool is_of_part(const struct hypar_found *found)
 {
     return hypar_found_info(found).part.step_s > 0;
@@ -234,7 +234,7 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     hp_table_end(&table);
 }
 
-/* The map and the table of a plan with HyPar's view, beside other plans. */
+/* The map and the table of a plan with HyPar's view, and the steps of other plans. */
 static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
                            const struct hypar_found *const *others, int n_others)
 {

@@ -10,7 +10,7 @@ double hp_exact_bytes(const struct hypar_found *found)
 {
     enum { MAX_PARTS = 1 << 19 };
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    const struct hypar_part part = hypar_found_info(found).part;
+    const struct hypar_partial_step part = hypar_found_info(found).part;
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_program *program;
     if (s)
@@ -66,7 +66,7 @@ static const char *closed_form(const struct hypar_found *found)
 static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found, bool in_part)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
-    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_partial_step part = hypar_found_info(found).part;
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_calibration calibration =
         hp_calibration(plan->machine, &plan->simulation.framework, false);
@@ -105,7 +105,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     const char *why = hypar_found_info(found).not_simulated;
-    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_partial_step part = hypar_found_info(found).part;
     struct hypar_prediction p = hypar_found_prediction(found);
     bool counted = is_counted(found), in_part = !s && part.step_s > 0, closed = !s && !in_part;
     bool minibatches = closed && hp_counts_minibatches(hypar_found_plan(found)->graph);
@@ -162,7 +162,7 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
 }
 
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
-static const char *extent_text(struct arena *arena, const struct hypar_part *part,
+static const char *extent_text(struct arena *arena, const struct hypar_partial_step *part,
                                int64_t micro_batches)
 {
     if (part->devices < part->all_devices)
@@ -182,7 +182,7 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
                             const struct hypar_sim_summary *step,
                             const struct hypar_memory *fullest)
 {
-    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_partial_step part = hypar_found_info(found).part;
     struct memory_text memory = hp_memory_text(fullest->peak, fullest->limit);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
     const char *how = s ? hp_arena_printf(arena, " (the busiest device computes %s of it)",
@@ -384,7 +384,7 @@ static void simulated_notes(FILE *to, struct arena *arena, const struct hypar_fo
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_partial_step part = hypar_found_info(found).part;
     bool in_part = !s && part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
     const struct hypar_plan *plan = hypar_found_plan(found);
@@ -392,7 +392,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     struct hypar_sim_summary step = { .fits = true };
     if (s || in_part) {
         step = s ? s->step : unsimulated_step(found, true);
-        hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &plan->simulation.framework));
+        hp_put_line(to, "%s",
+                    hp_run_as_text(arena, plan->machine, &plan->simulation.framework));
         hp_wrap(to, simulated_text(arena, found, s, &step, fullest), 0);
         hp_put_line(to, "%s", hp_interval_text(arena, &step.interval));
     }

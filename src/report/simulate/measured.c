@@ -23,9 +23,9 @@ const struct column hp_energy_columns[] = {
 /* " Why so wide: ..." of an interval whose ends differ by more than this factor. */
 static const double WIDE = 1.5;
 
-/* The terms of a wide interval, the larger one first: how far measured steps scatter, and what
- * is added for messages and launches (hp_less_known()). A term that is small beside the other
- * is left out: they add up as squares. */
+/* The terms of a wide interval, the larger one first: the scatter of measured steps, and the
+ * addition for messages and launches (hp_less_known()). The terms add up as squares, so a term
+ * that is much smaller than the other is left out. */
 static char *width_text(struct arena *arena, const struct hypar_interval *i)
 {
     static const double SMALL = 0.3;

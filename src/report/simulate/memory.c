@@ -89,8 +89,8 @@ static const char *roofline_text(struct arena *arena, const struct hypar_machine
                : "";
 }
 
-char *hp_rows_text(struct arena *arena, const struct hypar_machine *machine,
-                   const struct hypar_framework *framework)
+char *hp_run_as_text(struct arena *arena, const struct hypar_machine *machine,
+                     const struct hypar_framework *framework)
 {
     int n = hypar_machine_device_count(machine), kinds = 0;
     char *text = hp_arena_printf(arena, "Run as %s on", hp_framework_word(arena, framework));

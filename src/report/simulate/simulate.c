@@ -332,7 +332,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(arena, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
                 hp_metric(arena, s->samples_per_s), tokens, 100 * s->mfu, tasks);
-    hp_put_line(to, "%s", hp_rows_text(arena, plan->machine, &s->how.framework));
+    hp_put_line(to, "%s", hp_run_as_text(arena, plan->machine, &s->how.framework));
     hp_put_line(to, "%s", hp_interval_text(arena, &s->interval));
     planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);

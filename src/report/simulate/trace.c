@@ -63,8 +63,7 @@ static const char *bar_name(char text[64], enum hypar_event_kind kind, const cha
     return text;
 }
 
-/* The key of what a bar belongs to: a share of a batch, or of a plan with delayed updates a
- * whole minibatch. */
+/* The key of a bar's micro-batch; plans with delayed updates have minibatches. */
 static const char *instance_key(const struct hypar_plan *plan)
 {
     return plan && hp_is_delayed(plan) ? "minibatch" : "micro_batch";
@@ -333,7 +332,7 @@ static int64_t nanoseconds(double seconds)
     return (int64_t)llround(fmax(-most, fmin(seconds * 1e9, most)));
 }
 
-/* Where measured events come from, by rank. */
+/* The measured events of each rank. */
 struct trace_source {
     bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
     const void *what;

@@ -240,7 +240,8 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
 
 /* A curve ----------------------------------------------------------------------------- */
 
-/* For time the speed relative to data parallel, else the figure itself. */
+/* The value to draw: of time, the speed relative to data parallelism; else the figure itself.
+ */
 static double curve_height(const struct hypar_exploration *e,
                            const struct hypar_explore_site *site, double merit)
 {

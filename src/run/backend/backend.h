@@ -82,6 +82,9 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
                                   struct hypar_error *err);
 void hp_cuda_backend_free(struct backend *b);
 
+/* Products of matrices in single precision may round their factors to tf32. */
+void hp_cuda_backend_tf32(struct backend *b);
+
 /* Copy the elements of to->box from a view of an array to a view of the process's own memory;
  * and those of from->box the other way. */
 void hp_backend_get(const struct backend *b, const struct view *to, const struct view *from,

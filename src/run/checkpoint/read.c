@@ -15,7 +15,7 @@ static const int64_t MAX_HEADER_BYTES =
 static const int64_t MAX_ELEMENTS = (int64_t)1 << 50;
 static const char METADATA[] = "__metadata__";
 
-/* Where a tensor lies in the data. */
+/* The place of a tensor in the data. */
 struct extent {
     int64_t begin, end;
     int tensor;

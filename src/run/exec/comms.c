@@ -220,7 +220,7 @@ void hp_rank_tags(struct rank *rank)
     }
 }
 
-/* How many of the rank's passes write a part of a box of a gradient. */
+/* The number of the rank's passes that write a part of a box of a gradient. */
 static int count_writers(const struct rank_part *part, int tensor, const struct box *box)
 {
     int n = 0;

@@ -106,7 +106,7 @@ static struct interval interval_of(const struct packer *p, int body, int buffer)
         return i;
     }
     i.begin = b->begin < 0 ? 2 * first_pass[own_action(p, b->action) + 1] : 2 * b->begin + 1;
-    i.end = b->waits ? 2 * first_pass[own_action(p, b->last)] : 2 * b->end + 1;
+    i.end = b->held_until_action ? 2 * first_pass[own_action(p, b->last)] : 2 * b->end + 1;
     return i;
 }
 
@@ -116,7 +116,7 @@ static int stage_of(const struct packer *p, const struct buffer *b)
 {
     const struct schedule *s = p->rank->program->schedule;
     int first = s->place[hp_action_stage(s, b->action)];
-    int last = b->rests ? first : s->place[hp_action_stage(s, b->last)];
+    int last = b->held_until_done ? first : s->place[hp_action_stage(s, b->last)];
     return first < last ? first : last;
 }
 
@@ -161,7 +161,7 @@ static void pack_over(struct packer *p, int body)
     const struct rank *rank = p->rank;
     size_t over = 0;
     for (int i = rank->buffers.first[body]; i < rank->buffers.first[body + 1]; i++)
-        if (rank->buffers.buffer[i].over) {
+        if (rank->buffers.buffer[i].held_past_slot) {
             p->out->spot[i] = (struct spot){ REGION_OVER, 0, over };
             over += hp_aligned(p->bytes[i]);
         }
@@ -185,7 +185,7 @@ static void pack_stage(struct packer *p, int body, int stage)
     p->n_kept = p->n_lane = p->n_common = 0;
     for (int i = first; i < first + n; i++) {
         const struct buffer *b = &rank->buffers.buffer[i];
-        if (b->over || stage_of(p, b) != stage)
+        if (b->held_past_slot || stage_of(p, b) != stage)
             continue;
         if (b->kept)
             p->kept[p->n_kept++] = interval_of(p, body, i);
@@ -251,7 +251,7 @@ static int count_over(const struct rank *rank, int *first)
     enum phase last = hp_last_half(rank->program->iteration);
     bool kept = false;
     for (int i = rank->buffers.first[0]; i < rank->buffers.n; i++)
-        kept |= rank->buffers.buffer[i].over && rank->buffers.buffer[i].kept;
+        kept |= rank->buffers.buffer[i].held_past_slot && rank->buffers.buffer[i].kept;
     int most = hp_longest_hold(list);
     for (int i = 0; i < rank->program->iteration->n_micro; i++)
         first[i] = -1;

@@ -423,9 +423,10 @@ static void sort_by_last(struct rank *rank, int body, bool over, int **start, in
     for (int fill = 0; fill < 2; fill++) {
         for (int i = all->first[body]; i < all->first[body + 1]; i++) {
             const struct buffer *b = &all->buffer[i];
-            if (!(over ? b->over : b->waits))
+            if (!(over ? b->held_past_slot : b->held_until_action))
                 continue;
-            int own = b->rests ? rank->n_actions : hp_own_action(s, rank->slots, b->last);
+            int own =
+                b->held_until_done ? rank->n_actions : hp_own_action(s, rank->slots, b->last);
             if (fill)
                 (*sorted)[hp_csr_place(*start, own)] = i;
             else
@@ -446,7 +447,7 @@ static void list_buffers(struct rank *rank, int body)
     sort_by_last(rank, body, true, &part->over_start, &part->over);
     part->rests = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
     for (int i = all->first[body]; i < all->first[body + 1]; i++)
-        if (all->buffer[i].rests && !all->buffer[i].over)
+        if (all->buffer[i].held_until_done && !all->buffer[i].held_past_slot)
             part->rests[part->n_rests++] = i;
 }
 

@@ -192,7 +192,7 @@ static const struct rank_task *waiting_task(struct executor *x)
 /* Early sums of gradients ------------------------------------------------------------ */
 
 /* In the last backward half of a period the sum of a gradient is posted as soon as the rank has
- * computed its share, and proceeds beside the remaining computation. */
+ * computed its share, and proceeds during the remaining computation. */
 static bool is_summable(const struct executor *x, const struct rank_task *t)
 {
     int body = hp_body_number(x->program->iteration, x->now->micro);
@@ -367,7 +367,7 @@ static enum hypar_status fail_of_cycle(struct executor *x)
                    hp_task_where(x, x->now, t->task, text, sizeof text));
 }
 
-/* Run tasks as far as possible: those of the slot, or all. */
+/* Run all tasks that can run: those of the slot, or those of the step. */
 static enum advance run_tasks(struct executor *x)
 {
     for (; x->left > 0; x->left--) {

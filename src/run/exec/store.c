@@ -497,7 +497,7 @@ static int versions_of(const struct executor *x, int tensor)
 
 static int states_of(const struct executor *x, int tensor)
 {
-    return is_trained(x, tensor) ? hp_optimizer_states(x->settings.optimizer.kind) : 0;
+    return is_trained(x, tensor) ? hp_optimizer_moments(x->settings.optimizer.kind) : 0;
 }
 
 /* The bytes of one array of the optimizer's state of a parameter's buffer. */

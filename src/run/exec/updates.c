@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How many elements are contiguous in both. */
+/* The number of elements that are contiguous in both. */
 static int64_t dense_run(const struct held_view *a, const struct held_view *b)
 {
     int64_t run = 1;

@@ -18,14 +18,6 @@ struct optimizer hp_optimizer(enum hypar_optimizer kind)
                                .weight_decay = kind == HYPAR_ADAMW ? 0.01 : 0 };
 }
 
-int hp_optimizer_states(enum hypar_optimizer kind)
-{
-    static const int states[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
-    };
-    return states[kind];
-}
-
 /* Adam (Kingma and Ba, ICLR 2015), algorithm 1, with the corrections moved into the rate and
  * under the root; AdamW (Loshchilov and Hutter, ICLR 2019), algorithm 2. */
 static struct update adam_update(const struct optimizer *o, const struct update_step *at)

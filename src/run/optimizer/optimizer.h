@@ -8,6 +8,7 @@
 
 #include <hypar/plan.h>
 
+#include "cost/work.h"
 #include "kernel/kernel.h"
 
 struct optimizer {
@@ -28,7 +29,6 @@ enum { HP_MAX_STATE = 2 };
 struct optimizer_state {
     void *array[HP_MAX_STATE];
 };
-int hp_optimizer_states(enum hypar_optimizer kind);
 
 /* What changes from step to step. */
 struct update_step {

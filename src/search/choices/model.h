@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-enum way { KEEP, AGAIN, N_WAYS }; /* activations are kept, or recomputed */
+enum recompute_choice { KEEP, AGAIN, N_WAYS }; /* activations are kept, or recomputed */
 
 /* Limits of the choices. */
 struct choice_bounds {

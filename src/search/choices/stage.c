@@ -20,7 +20,7 @@ void hp_choice_stage_new(struct choice_stage *s, struct arena *arena,
                                 .cross = NEW(arena, int, model->edge_start[n]),
                                 .choice = NEW_WAYS(arena, const struct op_choice *, n),
                                 .sample_s = NEW_WAYS(arena, double, n),
-                                .fastest = NEW(arena, enum way, n),
+                                .fastest = NEW(arena, enum recompute_choice, n),
                                 .saving = NEW(arena, struct saving, n) };
     hp_cover_new(&s->cover, arena, n);
 }
@@ -118,7 +118,7 @@ void hp_choice_stage_replicas(struct choice_stage *s, int replicas)
             load_s[w] = s->choice[i][w]
                             ? s->sample_s[i][w] / d + resync * s->choice[i][w]->parameter_bytes
                             : INFINITY;
-        enum way fast = load_s[AGAIN] < load_s[KEEP] ? AGAIN : KEEP;
+        enum recompute_choice fast = load_s[AGAIN] < load_s[KEEP] ? AGAIN : KEEP;
         s->fastest[i] = fast;
         s->fast_s += load_s[fast];
         s->fast_stash += s->choice[i][fast]->stash_bytes;

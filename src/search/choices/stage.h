@@ -30,7 +30,7 @@ struct choice_stage {
     const struct op_choice *(*choice)[N_WAYS];
     double (*sample_s)[N_WAYS];
     /* For the current number of replicas, if all operators use their fastest way: */
-    enum way *fastest;
+    enum recompute_choice *fastest;
     double fast_s, fast_stash, fast_fixed;
     /* ... and the extra time and saved memory of the other way, for operators where it saves
      * memory. */

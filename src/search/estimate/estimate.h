@@ -54,7 +54,7 @@ struct stage_cost {
 
 /* A message from one stage to another for a micro-batch: the time until it arrives, and the
  * time for which it occupies the busiest link. */
-struct hop_cost {
+struct border_cost {
     double s, held_s;
 };
 
@@ -68,9 +68,9 @@ struct tail_cost {
 
 struct stage_costs {
     int n_stages, n_bodies;
-    struct stage_cost *stage; /* [body][stage] */
-    struct hop_cost *hop[2];  /* forward, backward: [body][from][to] */
-    struct tail_cost *tail;   /* [stage] */
+    struct stage_cost *stage;      /* [body][stage] */
+    struct border_cost *border[2]; /* forward, backward: [body][from][to] */
+    struct tail_cost *tail;        /* [stage] */
 };
 
 /* Compute the costs of all stages; they are in `arena`. */

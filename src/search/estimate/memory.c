@@ -26,7 +26,7 @@ struct boxes_held {
     double elements; /* 0: none */
 };
 
-/* What a device holds of a place. */
+/* The boxes of a place that a device holds, and how long. */
 struct holding {
     struct boxes_held all, back; /* `back`: what later phases than the first touch */
     int stage;
@@ -54,7 +54,7 @@ struct stage_bytes {
     double touched;
 };
 
-struct finder {
+struct memory_finder {
     const struct lowering *s;
     struct arena *arena;
     struct held_as held;
@@ -76,7 +76,7 @@ struct finder {
 };
 
 /* The bytes of a stage on a device, in `bytes` or in `all` of a body. */
-static struct stage_bytes *bytes_at(const struct finder *f, struct stage_bytes *bytes,
+static struct stage_bytes *bytes_at(const struct memory_finder *f, struct stage_bytes *bytes,
                                     int device, int stage)
 {
     return &bytes[f->own[device] + f->s->schedule.place[stage]];
@@ -86,7 +86,7 @@ static struct stage_bytes *bytes_at(const struct finder *f, struct stage_bytes *
 
 /* Devices that do the same with parts of the same sizes hold as much of each micro-batch: one
  * of them is looked at. */
-static void find_alike(struct finder *f)
+static void find_alike(struct memory_finder *f)
 {
     const struct lowering *s = f->s;
     uint64_t *hash = NEW(f->arena, uint64_t, f->n_devices);
@@ -117,26 +117,26 @@ static void find_alike(struct finder *f)
 /* Touches -------------------------------------------------------------------------------- */
 
 /* A task does the passes of a fusion group one after another. */
-static int64_t item_at(const struct finder *f, int item, int inside)
+static int64_t item_at(const struct memory_finder *f, int item, int inside)
 {
     return (int64_t)item * (f->s->training.n_items + 1) + inside;
 }
 
-static int64_t pass_at(const struct finder *f, const struct op_pass *pass)
+static int64_t place_of_pass(const struct memory_finder *f, const struct op_pass *pass)
 {
     const struct training_graph *k = &f->s->training;
     int head = f->blocks->head[f->body][pass - k->op_pass];
     return item_at(f, k->op_pass[head].item, pass->item - k->op_pass[head].item);
 }
 
-static bool is_alone(const struct finder *f, int op_pass)
+static bool is_alone(const struct memory_finder *f, int op_pass)
 {
     return f->blocks->head[f->body][op_pass] == op_pass &&
            f->blocks->next[f->body][op_pass] < 0;
 }
 
 /* Passes of an operator in one phase, each a task of its own, may be done in one call. */
-static void find_unit(const struct finder *f, const struct op_pass *pass, int64_t *lo,
+static void find_unit(const struct memory_finder *f, const struct op_pass *pass, int64_t *lo,
                       int64_t *hi)
 {
     const struct training_graph *k = &f->s->training;
@@ -145,13 +145,13 @@ static void find_unit(const struct finder *f, const struct op_pass *pass, int64_
         return;
     for (int p = 0; p < f->s->graph->ops[pass->op].nest->n_passes; p++)
         if (of[p] >= 0 && k->op_pass[of[p]].phase == pass->phase && is_alone(f, of[p])) {
-            int64_t at = pass_at(f, &k->op_pass[of[p]]);
+            int64_t at = place_of_pass(f, &k->op_pass[of[p]]);
             *lo = at < *lo ? at : *lo;
             *hi = at > *hi ? at : *hi;
         }
 }
 
-static void add_touch(struct finder *f, const struct op_pass *pass, int o, bool grad,
+static void add_touch(struct memory_finder *f, const struct op_pass *pass, int o, bool grad,
                       bool writes)
 {
     const struct hypar_graph *g = f->s->graph;
@@ -164,7 +164,7 @@ static void add_touch(struct finder *f, const struct op_pass *pass, int o, bool 
     int root = f->held.tensor[hp_place_kind(place)][place.tensor];
     int *first = &f->first[hp_place_index((struct place){ root, place.grad, place.again })];
     const struct op_parts *parts = f->s->body[f->body].parts[pass->op];
-    int64_t lo = pass_at(f, pass), hi = lo;
+    int64_t lo = place_of_pass(f, pass), hi = lo;
     find_unit(f, pass, &lo, &hi);
     for (int i = 0; i < parts->n_parts; i++) {
         if (parts->empty[i] || f->like[parts->device[i]] != parts->device[i])
@@ -186,7 +186,7 @@ static void add_touch(struct finder *f, const struct op_pass *pass, int o, bool 
     }
 }
 
-static void find_touches(struct finder *f)
+static void find_touches(struct memory_finder *f)
 {
     const struct training_graph *k = &f->s->training;
     memset(f->last_pass, 0, (size_t)(f->n_stages * N_PHASES) * sizeof *f->last_pass);
@@ -195,7 +195,7 @@ static void find_touches(struct finder *f)
         struct pass_operands all = hp_pass_operands(f->s, pass);
         int n = f->s->graph->ops[pass->op].nest->n_operands;
         int stage = f->s->schedule.stage_of_op[pass->op];
-        int64_t at = pass_at(f, pass);
+        int64_t at = place_of_pass(f, pass);
         int64_t *last = &f->last_pass[stage * N_PHASES + (int)pass->phase];
         *last = at > *last ? at : *last;
         for (int o = 0; o < n; o++) {
@@ -228,7 +228,7 @@ static void add_box(struct boxes_held *held, const struct box *box)
     held->elements = fmax(held->elements, elements);
 }
 
-static void hold(struct finder *f, const struct touch *t)
+static void hold(struct memory_finder *f, const struct touch *t)
 {
     struct holding *h = &f->holding[t->device];
     if (!h->any)
@@ -259,7 +259,8 @@ static void hold(struct finder *f, const struct touch *t)
 /* What is received begins with the exchange. What is sent lasts until the pass after it; to
  * another stage, until the backward half begins; backward, or where no pass comes after it,
  * until the next slot is over. */
-static void hold_comm(struct finder *f, const struct exchange *e, const struct comm *comm)
+static void hold_comm(struct memory_finder *f, const struct exchange *e,
+                      const struct comm *comm)
 {
     bool inside = hp_is_inside(f->s, comm);
     int64_t now = item_at(f, e->item, 0), next = item_at(f, e->item + 1, 0);
@@ -282,7 +283,7 @@ static void hold_comm(struct finder *f, const struct exchange *e, const struct c
     }
 }
 
-static void hold_comms(struct finder *f, int exchange)
+static void hold_comms(struct memory_finder *f, int exchange)
 {
     const struct exchange *e = &f->s->training.exchange[exchange];
     const struct pattern *pattern = f->s->body[f->body].pattern[exchange];
@@ -290,15 +291,15 @@ static void hold_comms(struct finder *f, int exchange)
         hold_comm(f, e, &pattern->comm[c]);
 }
 
-static void change(struct finder *f, int device, const struct holding *h, enum phase phase,
-                   int64_t at, double bytes)
+static void change(struct memory_finder *f, int device, const struct holding *h,
+                   enum phase phase, int64_t at, double bytes)
 {
     f->change = GROW(f->arena, struct change, f->change, f->n_changes, &f->change_capacity);
     f->change[f->n_changes++] = (struct change){ device, h->stage, at, phase, bytes };
 }
 
-/* If later phases touch at most half of it, they have a copy of that. */
-static void count_holding(struct finder *f, int device, int each)
+/* If later phases touch at most half of the boxes, they hold a copy of this half. */
+static void count_holding(struct memory_finder *f, int device, int each)
 {
     struct holding *h = &f->holding[device];
     struct stage_bytes *b = bytes_at(f, f->bytes, device, h->stage);
@@ -328,7 +329,7 @@ static void count_holding(struct finder *f, int device, int each)
 }
 
 /* A place that is gathered anew for each half is held in each half by itself. */
-static void find_holdings(struct finder *f, int place)
+static void find_holdings(struct memory_finder *f, int place)
 {
     struct place of = hp_place_at(place);
     int each = hp_message_bytes(f->s->plan, of);
@@ -351,14 +352,14 @@ static void find_holdings(struct finder *f, int place)
 }
 
 /* An operator's extra tensor (program/memory/buffers.h), on every device with a part. */
-static void hold_extra(struct finder *f, int op, const struct extra_span *span,
+static void hold_extra(struct memory_finder *f, int op, const struct extra_span *span,
                        const struct op_extra *extra)
 {
     const struct training_graph *k = &f->s->training;
     const struct op_parts *parts = f->s->body[f->body].parts[op];
     const struct op_pass *last = &k->op_pass[span->last];
     const struct op_pass *first = extra->kept ? &k->op_pass[span->first] : last;
-    int64_t begin = pass_at(f, first), end = pass_at(f, last), other = begin;
+    int64_t begin = place_of_pass(f, first), end = place_of_pass(f, last), other = begin;
     find_unit(f, first, &begin, &other);
     other = end;
     find_unit(f, last, &other, &end);
@@ -381,7 +382,7 @@ static void hold_extra(struct finder *f, int op, const struct extra_span *span,
     }
 }
 
-static void hold_extras(struct finder *f)
+static void hold_extras(struct memory_finder *f)
 {
     struct op_extra extra[MOST_EXTRAS];
     for (int op = 0; op < f->s->graph->n_ops; op++) {
@@ -408,7 +409,7 @@ static int by_time(const void *a, const void *b)
     return (x->bytes < 0) - (y->bytes < 0);
 }
 
-static void find_most(struct finder *f)
+static void find_most(struct memory_finder *f)
 {
     const struct change *before = NULL;
     double now = 0;
@@ -432,14 +433,14 @@ static void find_most(struct finder *f)
 
 /* Slots ----------------------------------------------------------------------------------- */
 
-/* What a device needs beside what lasts. */
+/* Bytes that a device needs in addition to those that last from step to step. */
 struct slots_need {
     double least, about, most;
 };
 
 /* The most of all slots of a list, on one of its devices. */
-static struct slots_need most_of_slots(const struct finder *f, const struct slot_list *list,
-                                       int device)
+static struct slots_need most_of_slots(const struct memory_finder *f,
+                                       const struct slot_list *list, int device)
 {
     double others = 0, over = 0, touched = 0, once = 0; /* once: it comes early, or goes late */
     bool apart = f->s->iteration.apart;
@@ -468,8 +469,8 @@ static struct slots_need most_of_slots(const struct finder *f, const struct slot
     return out;
 }
 
-/* Versions of the weights that pipedream keeps besides: those that are trained, where they are
- * updated. */
+/* Add the older versions of weights under pipedream: of trained weights, on the devices that
+ * update them. */
 static void add_versions(struct lowering *s, double *bytes)
 {
     const struct training_graph *k = &s->training;
@@ -487,7 +488,7 @@ static void add_versions(struct lowering *s, double *bytes)
     }
 }
 
-static void note_exchanges(struct finder *f)
+static void note_exchanges(struct memory_finder *f)
 {
     const struct training_graph *k = &f->s->training;
     int n = 2 * HP_PLACES * f->s->graph->n_tensors;
@@ -498,7 +499,7 @@ static void note_exchanges(struct finder *f)
         f->exchange_of[2 * hp_place_index(k->exchange[e].place) + k->exchange[e].backward] = e;
 }
 
-static void begin(struct finder *f)
+static void begin(struct memory_finder *f)
 {
     bool eager = f->s->plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     f->n_devices = hypar_machine_device_count(f->s->plan->machine);
@@ -512,7 +513,7 @@ static void begin(struct finder *f)
     note_exchanges(f);
 }
 
-static void find_body(struct finder *f, int body)
+static void find_body(struct memory_finder *f, int body)
 {
     int n_places = HP_PLACES * f->s->graph->n_tensors;
     f->body = body;
@@ -531,7 +532,7 @@ static void find_body(struct finder *f, int body)
 struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes,
                                           struct arena *arena)
 {
-    struct finder f = { .s = s, .arena = arena, .n_stages = s->schedule.n_stages };
+    struct memory_finder f = { .s = s, .arena = arena, .n_stages = s->schedule.n_stages };
     struct memory_estimate out = { { .device = -1 }, { .device = -1 }, { .device = -1 } };
     struct memory_how how = hp_memory_how(s->plan);
     bool bounded = !hp_goes_by_modules(&s->plan->simulation.framework);

@@ -1,4 +1,4 @@
-/* What stages take: passes of the busiest device, exchanges that are waited for. */
+/* The time of stages: passes of the busiest device, and exchanges that devices wait for. */
 #include <math.h>
 
 #include "cost/work.h"
@@ -196,9 +196,9 @@ static void add_hop(struct maker *m, int body, const struct exchange *e,
             m->of[c] = is_waited_for(m, &pattern->comm[c], to);
         double held_s,
             s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
-        struct hop_cost *hop = &m->out->hop[e->backward][(body * n + from) * n + to];
-        hop->s += s;
-        hop->held_s += held_s;
+        struct border_cost *border = &m->out->border[e->backward][(body * n + from) * n + to];
+        border->s += s;
+        border->held_s += held_s;
     }
 }
 
@@ -366,7 +366,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     m.first = hp_first_stages(s, &scratch);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
-        out.hop[way] = NEW(arena, struct hop_cost, out.n_bodies * n * n);
+        out.border[way] = NEW(arena, struct border_cost, out.n_bodies * n * n);
     out.tail = NEW(arena, struct tail_cost, n);
     for (int b = 0; b < out.n_bodies; b++)
         add_body(&m, b);

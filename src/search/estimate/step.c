@@ -23,25 +23,26 @@ static int at(const struct walk *w, int stage, int micro)
     return stage * w->n_micro + micro;
 }
 
-/* A slot is over: what it sends comes to stages that read it or, backward, that it read. */
+/* A slot is over: its messages arrive at the stages that read its outputs or, backward, at the
+ * stages whose outputs it read. */
 static void send(struct walk *w, const struct slot *slot, int body, double now_s)
 {
     int back = slot->phase == PHASE_BACKWARD, n = w->costs->n_stages;
     const int *start = back ? w->edges.reads_start : w->edges.read_by_start;
     const int *list = back ? w->edges.reads : w->edges.read_by;
     for (int i = start[slot->stage]; i < start[slot->stage + 1]; i++) {
-        const struct hop_cost *hop =
-            &w->costs->hop[back][(body * n + slot->stage) * n + list[i]];
+        const struct border_cost *border =
+            &w->costs->border[back][(body * n + slot->stage) * n + list[i]];
         double *link_s = &w->link_s[back][slot->stage * n + list[i]];
         double *come_s = &w->come_s[back][at(w, list[i], slot->micro)];
         double begin_s = fmax(now_s, *link_s);
-        *link_s = begin_s + hop->held_s;
-        *come_s = fmax(*come_s, begin_s + hop->s);
+        *link_s = begin_s + border->held_s;
+        *come_s = fmax(*come_s, begin_s + border->s);
         w->missing[back][at(w, list[i], slot->micro)]--;
     }
 }
 
-/* Gradients are summed beside the last slot, once it has computed the first of them. */
+/* Gradients are summed during the last slot, once the slot has computed the first of them. */
 static double end_of_tail(const struct tail_cost *t, double begin_s, double end_s)
 {
     double summed_s = fmax(end_s + t->last_sum_s, begin_s + t->sums_s);
@@ -121,11 +122,11 @@ static double steady_seconds(const struct lowering *s, const struct stage_costs 
             most_s = fmax(most_s, own_s / s->iteration.pipe.replicas[i]);
             for (int to = 0; to < costs->n_stages; to++)
                 for (int back = 0; back < 2; back++)
-                    most_s =
-                        fmax(most_s,
-                             costs->hop[back][(b * costs->n_stages + i) * costs->n_stages + to]
-                                     .held_s /
-                                 s->iteration.pipe.replicas[i]);
+                    most_s = fmax(
+                        most_s,
+                        costs->border[back][(b * costs->n_stages + i) * costs->n_stages + to]
+                                .held_s /
+                            s->iteration.pipe.replicas[i]);
         }
     return most_s;
 }

@@ -85,7 +85,8 @@ static struct estimate_error *error_of(struct evaluation *e, uint64_t alike)
     return &e->error[e->n_errors++];
 }
 
-/* What a step takes at least whose closed form is off by so much; INFINITY: not known. */
+/* The least time of a step: its closed form times the least error of its like (INFINITY: none
+ * was simulated). */
 static double at_least(double step_s, double off)
 {
     return off < INFINITY ? step_s * fmax(off, 1) : step_s;
@@ -107,9 +108,9 @@ bool hp_is_near_best(const struct evaluation *e, double step_s)
 }
 
 /* Is a candidate slower than the best, or larger than memory, by more than closed forms may be
- * off? While nothing fits, only candidates that are far too large are left out, beside one.
- * While few tasks were simulated, closed forms are trusted less: the allowed error is twice as
- * large after half as many tasks. */
+ * off? Once a plan was evaluated and while none fits, only candidates that are far too large
+ * are left out. While few tasks were simulated, closed forms are trusted less: the allowed
+ * error is twice as large after half as many tasks. */
 static bool is_worse(struct evaluation *e, const struct estimate *p)
 {
     double off = fmax(e->generator->off, HP_OFF_MUCH * HP_MOMENT_TASKS / e->tasks);

@@ -42,7 +42,7 @@ static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
 
 void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 {
-    found->info.part = (struct hypar_part){
+    found->info.part = (struct hypar_partial_step){
         .step_s = r->step_s,
         .error_s = r->error_s,
         .devices = r->devices,
@@ -61,7 +61,7 @@ void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 void hp_predict_part(struct hypar_found *found)
 {
     struct hypar_prediction *p = &found->prediction;
-    const struct hypar_part *part = &found->info.part;
+    const struct hypar_partial_step *part = &found->info.part;
     double step_s = part->step_s;
     if (!hp_in_part(found))
         return;
@@ -144,7 +144,7 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
 static bool judge_part(const struct problem *problem, struct hypar_found *found,
                        struct verdict *v)
 {
-    const struct hypar_part *part = &found->info.part;
+    const struct hypar_partial_step *part = &found->info.part;
     if (!hp_in_part(found) && !hp_simulate_part(problem, found))
         return false;
     *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };

@@ -117,7 +117,7 @@ static enum hypar_status find_lengths(struct reducing *r, int body, struct lengt
     return HYPAR_OK;
 }
 
-/* Of micro-batches of two sizes those of each size are simulated by themselves. */
+/* If micro-batches have two sizes, those of each size are simulated by themselves. */
 static enum hypar_status extrapolate(struct reducing *r, struct hypar_error *err)
 {
     const struct iteration *all = r->program->iteration;

@@ -108,7 +108,7 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
-/* Of a plan that would take long to lower: what it needs if everything is kept. */
+/* The need of a plan that would take long to lower, as if devices kept everything. */
 static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
                                     struct hypar_memory *fullest, struct hypar_error *err)
 {
@@ -151,7 +151,7 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
 const char *hp_problem_room_words(const struct problem *problem)
 {
     struct memory_how how = memory_how(problem);
-    return hp_room_words(problem->machine, problem->options->memory_bytes, &how);
+    return hp_room_words(problem->machine, problem->options->memory_bytes, &how, true);
 }
 
 enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *problem,

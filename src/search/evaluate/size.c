@@ -1,4 +1,4 @@
-/* What is too large to be simulated. */
+/* Plans that are too large to be simulated. */
 #include "search/evaluate/size.h"
 
 #include "plan/schedules.h"

@@ -296,12 +296,26 @@ static const char *device_words(const struct op_plan *a, const struct op_plan *b
     return a->n_devices == b->n_devices ? ", devices in another order" : ", on other devices";
 }
 
+/* Does an operator change while all that follow it stay as they are? */
+static bool changes_alone(const struct hypar_differences *d, const struct groups *g, int op)
+{
+    int leader = g->leader[op], n = g->member_start[leader + 1] - g->member_start[leader];
+    for (int k = 0; k < n; k++) {
+        int member = g->member[g->member_start[leader] + k];
+        if (member != op && differs(d, member))
+            return false;
+    }
+    return n > 1;
+}
+
 /* "fc1 and 2 alike: n=4 -> k=4, on other devices" */
-static char *split_words(struct hypar_differences *d, int op, int n)
+static char *split_words(struct hypar_differences *d, const struct groups *g, int op, int n)
 {
     struct arena *arena = &d->arena;
     const char *name = d->a->graph->ops[op].name;
     const char *alike = n > 1 ? hp_arena_printf(arena, " and %d alike", n - 1) : "";
+    if (changes_alone(d, g, op))
+        alike = hp_arena_printf(arena, "%s alone", alike);
     char *split[2] = { hp_plan_split_text(arena, d->a, op),
                        hp_plan_split_text(arena, d->b, op) };
     const char *devices = device_words(&d->a->ops[op], &d->b->ops[op]);
@@ -331,10 +345,10 @@ static void add_split(struct hypar_differences *d, const struct groups *g, int l
     for (int k = g->member_start[leader]; !differs(d, shown); k++)
         shown = g->member[k];
     if (simulated) {
-        hp_add_change(&d->changes, split_words(d, shown, n), plan);
+        hp_add_change(&d->changes, split_words(d, g, shown, n), plan);
         return;
     }
-    hp_refuse_change(&d->changes, split_words(d, shown, n), "too many tasks");
+    hp_refuse_change(&d->changes, split_words(d, g, shown, n), "too many tasks");
     hypar_plan_free(plan);
 }
 

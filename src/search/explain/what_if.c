@@ -11,21 +11,25 @@
 
 /* Machines ------------------------------------------------------------------------------- */
 
-/* Figures of a machine that change together: rates double, times halve. */
+/* Figures of a machine that change together: rates double, times halve. So do the joules of an
+ * operation and of a byte: what is twice as fast takes the same power. */
 struct figures {
     const char *what;
-    enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_MEMORY, OF_HOSTS } of;
+    enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_POWER, OF_MEMORY, OF_HOSTS } of;
     int n;
-    enum option option[16];
+    enum option option[24];
 };
 
-#define ARITHMETIC \
-    OPTION_FP32, OPTION_FP64, OPTION_BF16, OPTION_FP16, OPTION_TF32, OPTION_VECTOR
+#define ARITHMETIC                                                                      \
+    OPTION_FP32, OPTION_FP64, OPTION_BF16, OPTION_FP16, OPTION_TF32, OPTION_VECTOR,     \
+        OPTION_FP32_ENERGY, OPTION_FP64_ENERGY, OPTION_BF16_ENERGY, OPTION_TF32_ENERGY, \
+        OPTION_VECTOR_ENERGY
+#define MEMORY_TRAFFIC OPTION_MEMORY_BANDWIDTH, OPTION_DRAM
 
 static const struct figures devices = { "devices twice as fast",
                                         OF_DEVICES,
-                                        12,
-                                        { ARITHMETIC, OPTION_MEMORY_BANDWIDTH, OPTION_COPY,
+                                        18,
+                                        { ARITHMETIC, MEMORY_TRAFFIC, OPTION_COPY,
                                           OPTION_KERNEL, OPTION_REDUCTION_TIME,
                                           OPTION_COLUMN_TIME, OPTION_SUMMED_TIME } };
 static const struct figures memory = { "twice the memory", OF_MEMORY, 1, { OPTION_MEMORY } };
@@ -36,10 +40,11 @@ static const struct figures *const figures[] = {
         "links inside nodes twice as fast", OF_LINKS, 1, { OPTION_INTRA } },
     &(const struct figures){
         "links between nodes twice as fast", OF_NODES, 1, { OPTION_INTER } },
-    &(const struct figures){ "arithmetic twice as fast", OF_DEVICES, 6, { ARITHMETIC } },
+    &(const struct figures){ "arithmetic twice as fast", OF_DEVICES, 11, { ARITHMETIC } },
     &(const struct figures){
-        "devices' memory twice as fast", OF_DEVICES, 1, { OPTION_MEMORY_BANDWIDTH } },
+        "devices' memory twice as fast", OF_DEVICES, 2, { MEMORY_TRAFFIC } },
     &devices,
+    &(const struct figures){ "power limit twice as high", OF_POWER, 1, { OPTION_POWER_LIMIT } },
     &memory,
     &(const struct figures){
         "hosts twice as fast", OF_HOSTS, 2, { OPTION_EAGER_LAUNCH, OPTION_COMPILED_LAUNCH } },
@@ -53,8 +58,18 @@ static void set_factors(const struct figures *f, double factor[OPTION_COUNT])
         factor[o] = 1;
     for (int i = 0; i < f->n; i++) {
         enum option o = f->option[i];
-        factor[o] = hp_machine_options[o].unit == HYPAR_UNIT_SECONDS ? 0.5 : 2;
+        enum hypar_unit unit = hp_machine_options[o].unit;
+        factor[o] = unit == HYPAR_UNIT_SECONDS || unit == HYPAR_UNIT_JOULES ? 0.5 : 2;
     }
+}
+
+/* Does the power limit of any device bound its kernels? */
+static bool has_power_limit(const struct hypar_machine *machine)
+{
+    bool has = false;
+    for (int r = 0; r < machine->n_runs; r++)
+        has |= machine->runs[r].device.power_limit_w > 0;
+    return has;
 }
 
 /* Does a machine have such figures? Figures between nodes also need several nodes. */
@@ -64,7 +79,8 @@ static bool has_figures(const struct hypar_machine *machine, const struct figure
     bool applies = machine->n_parts == 0 && hp_option_applies(&listed, f->option[0]);
     for (int p = 0; p < machine->n_parts; p++)
         applies |= hp_option_applies(&machine->parts[p], f->option[0]);
-    return applies && (f->of != OF_NODES || hp_machine_rows(machine) > 1);
+    return applies && (f->of != OF_NODES || hp_machine_rows(machine) > 1) &&
+           (f->of != OF_POWER || has_power_limit(machine));
 }
 
 /* `plan` on a machine with changed figures of the devices of this name (NULL: all). On failure
@@ -135,11 +151,12 @@ static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
     for (int i = 0; i < N_FIGURES; i++) {
         const struct figures *f = figures[i];
         bool links = f->of == OF_LINKS || f->of == OF_NODES;
+        bool passes = f->of == OF_DEVICES || f->of == OF_POWER;
         if (!has_figures(c->plan->machine, f) || (f->of == OF_HOSTS && !c->waits_for_hosts))
             continue;
         if (links && m->links)
             hp_refuse_change(c, f->what, "its messages were measured");
-        else if (f->of == OF_DEVICES && (m->measured || m->interpolated))
+        else if (passes && (m->measured || m->interpolated))
             hp_refuse_change(c, f->what, "its passes were measured");
         else
             try_faster(c, f->what, f, NULL);
@@ -330,8 +347,8 @@ static void try_without_sharding(struct changes *c)
 
 /* Memory --------------------------------------------------------------------------------- */
 
-/* Mark those of the first `n` rows that need more memory than there is as impossible. Add a row
- * with twice the memory for the fastest of them that fits in it. */
+/* Mark the rows among the first `n` that need more memory than the devices have as impossible.
+ * Add a row with twice the memory, for the fastest of them that fits in it. */
 static void sort_out_memory(struct changes *c, int n)
 {
     int best = -1;

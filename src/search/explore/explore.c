@@ -225,13 +225,14 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
                                  struct hypar_error *err)
 {
     const struct hypar_machine *machine = site->text.machine;
-    site->search = (struct hypar_search_options){ .precision = e->options.precision,
-                                                  .fp32_gradients = e->options.fp32_gradients,
-                                                  .framework_bytes = e->options.framework_bytes,
-                                                  .memory_margin = e->options.memory_margin,
-                                                  .optimizer = e->options.optimizer,
-                                                  .simulation = e->options.simulation,
-                                                  .stop = e->options.stop };
+    site->search =
+        (struct hypar_search_options){ .precision = e->options.precision,
+                                       .fp32_gradients = e->options.fp32_gradients,
+                                       .framework_bytes = e->options.framework_bytes,
+                                       .memory_certainty = e->options.memory_certainty,
+                                       .optimizer = e->options.optimizer,
+                                       .simulation = e->options.simulation,
+                                       .stop = e->options.stop };
     site->problem = hp_problem(&e->arena, e->graph, machine, &site->search);
     site->problem.layered = e->layered;
     site->text.n_levels = site->problem.n_levels;

@@ -86,7 +86,7 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 static void fill_totals(const struct hypar_found *found, struct hypar_sweep_point *p)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    const struct hypar_part *part = &found->info.part;
+    const struct hypar_partial_step *part = &found->info.part;
     struct hypar_prediction closed = hypar_found_prediction(found);
     p->counted = hp_is_judged(found);
     p->energy = s ? s->step.energy : part->energy;

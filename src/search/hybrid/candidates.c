@@ -27,7 +27,7 @@ static void add_number(struct candidates *s, int64_t number)
     s->number[s->n_numbers++] = number;
 }
 
-/* Those that divide the batch; of many, each about twice the one before. */
+/* Numbers of micro-batches that divide the batch; of many, each about twice the one before. */
 static void list_numbers(struct candidates *s)
 {
     s->all_numbers = has_few_divisors(s->problem->graph->batch);
@@ -238,7 +238,7 @@ static bool is_asked(const struct candidates *s, int groups)
            may_have_stages(s, groups);
 }
 
-/* So many groups of the same number of devices, some of which are left over. */
+/* Try `groups` groups of equal numbers of devices; some devices are left over. */
 static void try_some(struct candidates *s, int groups)
 {
     int n = hypar_machine_device_count(s->problem->machine), each = n / groups;

@@ -50,8 +50,8 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     return line;
 }
 
-/* Add a message from each of n consecutive devices to its counterpart, as far as the devices
- * exist. */
+/* Add a message from each of n consecutive devices to its counterpart; counterparts
+ * past the last device get none. */
 static int add_messages(const struct hybrid *h, int from, int to, int n,
                         struct message *message)
 {

@@ -158,7 +158,8 @@ static double border_seconds(const struct line *hop, const struct stage_time *t)
     return hp_border_seconds(hop, t->border_bytes, t->exchanges);
 }
 
-/* What comes in from both sides for a micro-batch, activations and errors, keeps the links. */
+/* The time for which the activations and errors of a micro-batch occupy the links of a stage.
+ */
 static double link_seconds(const struct cutting *c, const struct line *hop,
                            const struct stage_time *t)
 {
@@ -267,7 +268,7 @@ static void keep_cut(const struct cutting *c, struct candidate *out)
     }
 }
 
-/* Where all is looked at, submeshes of all sizes: a slower one may send less. */
+/* A search that is exhaustive tries submeshes of all sizes: a slower one may send less. */
 static void add_block(struct cutting *c, int block)
 {
     int n = block * c->shape->n_devices, any = c->shape->size || !c->h->small;

@@ -157,7 +157,7 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
 
 /* The parameters of an operator and of the next ones are gathered while it is computed. */
 static void find_gathered(const struct submesh_model *m, const struct submesh *submesh,
-                          const struct units *units, int lo, int hi, struct splitting *s,
+                          const struct cut_units *units, int lo, int hi, struct splitting *s,
                           bool far)
 {
     const struct hypar_search_options *o = m->problem->options;
@@ -177,7 +177,7 @@ static void find_gathered(const struct submesh_model *m, const struct submesh *s
 }
 
 static void add_term(struct submesh_model *m, const struct submesh *submesh,
-                     const struct units *units, const struct submesh_term *term,
+                     const struct cut_units *units, const struct submesh_term *term,
                      struct splitting *s)
 {
     const struct term_class *class = &m->term_class[term->class];
@@ -201,7 +201,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
 
 /* The bytes that enter each unit if a stage begins there. */
 static void find_borders(struct submesh_model *m, const struct submesh *submesh,
-                         const struct units *units, struct splitting *s)
+                         const struct cut_units *units, struct splitting *s)
 {
     const struct hypar_graph *g = m->problem->graph;
     for (int t = 0; t < g->n_tensors; t++) {
@@ -216,7 +216,7 @@ static void find_borders(struct submesh_model *m, const struct submesh *submesh,
 }
 
 void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
-                         const struct units *units, int lo, int hi, struct arena *arena,
+                         const struct cut_units *units, int lo, int hi, struct arena *arena,
                          struct splitting *s)
 {
     s->unit = NEW(arena, struct unit_cost, units->n + 1);

@@ -11,7 +11,7 @@
 #include "search/hybrid/submesh.h"
 #include "search/limits.h"
 
-struct units {
+struct cut_units {
     int n;
     int *first;  /* [unit]: its first operator; first[n]: the number of operators */
     int *of_op;  /* [op] */
@@ -27,7 +27,7 @@ struct units {
 /* Find the places where the graph may be cut. A cut may separate the operators of a variable
  * only if most of the graph could not be cut otherwise. `op_s`: the approximate time of each
  * operator. */
-struct units hp_units(const struct submesh_model *model, const double *op_s);
+struct cut_units hp_units(const struct submesh_model *model, const double *op_s);
 
 /* Divided parameters are gathered this many operators in advance; far ahead if operators finish
  * sooner than parameters arrive from many devices. */
@@ -74,7 +74,7 @@ struct splitting {
 /* Fill all fields but the states: for units lo .. hi - 1 as one stage or, if these are all
  * units, for stages of any units. */
 void hp_sum_up_splitting(struct submesh_model *model, const struct submesh *submesh,
-                         const struct units *units, int lo, int hi, struct arena *arena,
+                         const struct cut_units *units, int lo, int hi, struct arena *arena,
                          struct splitting *splitting);
 
 /* The least bytes of activations that `op` keeps in this state of its variable, for any
@@ -154,7 +154,7 @@ struct hybrid {
     const struct problem *problem;
     struct arena *arena;
     struct submesh_model model;
-    struct units units;
+    struct cut_units units;
     double update_s;                      /* of one element */
     double forward_s, weighted, elements; /* forward time of all operators with the whole batch
                                            * on one device; number of operators with parameters;

@@ -1,4 +1,4 @@
-/* Where a graph may be cut into stages. */
+/* The places where a graph may be cut into stages. */
 #include "graph/cut_points.h"
 #include "search/hybrid/stage.h"
 
@@ -33,12 +33,12 @@ static bool is_narrowest(const int64_t *crossing, int lo, int op, int hi)
 /* Cut units that take more than 1/HP_FEW of the time where fewer activations cross than around.
  * (In a decoder, a tensor that all layers read crosses every cut.) Operators of one variable
  * may end up in different stages; each stage then splits them in its own way. */
-static void cut_wide(struct units *units, const struct submesh_model *m, const double *op_s,
+static void cut_wide(struct cut_units *units, const struct submesh_model *m, const double *op_s,
                      const bool *inside)
 {
     const struct hypar_graph *g = m->problem->graph;
     const int64_t *crossing = hp_crossing(m->arena, g, false);
-    struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
+    struct cut_units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
     double all_s = seconds_between(op_s, 0, g->n_ops);
     for (int i = 0; i < units->n; i++)
         old.first[i] = units->first[i];
@@ -60,7 +60,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
 
 /* Reduce too many cuts to those after about equal times: the time of cutting grows with the
  * square of the units. */
-static void thin_out(struct units *units, const double *op_s, int n_ops)
+static void merge_units(struct cut_units *units, const double *op_s, int n_ops)
 {
     double all_s = 0, so_far_s = 0;
     int n = 1, u = 1;
@@ -79,7 +79,7 @@ static void thin_out(struct units *units, const double *op_s, int n_ops)
     units->n = n;
 }
 
-struct units hp_units(const struct submesh_model *m, const double *op_s)
+struct cut_units hp_units(const struct submesh_model *m, const double *op_s)
 {
     const struct hypar_graph *g = m->problem->graph;
     const bool *inside = find_inside(m->arena, m);
@@ -89,11 +89,11 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
                              .ends = true,
                              .anywhere = g->n_ops <= HP_FEW };
     struct cut_points points = hp_cut_points(m->arena, g, &rule);
-    struct units units = { .n = points.n, .first = points.first };
+    struct cut_units units = { .n = points.n, .first = points.first };
     if (!points.layers && g->n_ops > HP_FEW)
         cut_wide(&units, m, op_s, inside);
     if (!points.layers)
-        thin_out(&units, op_s, g->n_ops);
+        merge_units(&units, op_s, g->n_ops);
     units.layers = points.layers && m->fixes.n == 0; /* else layers are not alike */
     units.first[units.n] = g->n_ops;
     units.of_op = NEW(m->arena, int, g->n_ops);

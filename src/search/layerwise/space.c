@@ -2,6 +2,8 @@
  * placements of the operators that follow another one. */
 #include "search/layerwise/optcnn.h"
 
+#include "base/number.h"
+
 #include "search/limits.h"
 #include "search/runnable.h"
 
@@ -22,11 +24,6 @@ enum thinning {
     THIN_COUNT,
 };
 
-static bool power_of_two(int n)
-{
-    return (n & (n - 1)) == 0;
-}
-
 /* Is n one device, a group of a cut, or all devices? */
 static bool is_level(const struct topology_view *f, int n)
 {
@@ -40,7 +37,7 @@ static bool may_total(const struct topology_view *f, int n, int thinning)
 {
     if (thinning >= THIN_TOTALS)
         return is_level(f, n);
-    return n <= f->n_devices && (f->n_devices % n == 0 || power_of_two(n));
+    return n <= f->n_devices && (f->n_devices % n == 0 || hp_is_power_of_two(n));
 }
 
 static bool may_divide(const struct topology_view *f, int degree, int thinning)

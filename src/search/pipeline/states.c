@@ -336,7 +336,8 @@ static void prefix_cuts(const struct pipeline_layers *l, double *cut)
 
 /* Reduce the prefixes to `max`: of each run of layers that takes 1/max of the time, keep the
  * cut with the fewest bytes to send. */
-static int thin_out(const struct pipeline_layers *l, const double *cut, bool *may, int max)
+static int keep_cheapest_cuts(const struct pipeline_layers *l, const double *cut, bool *may,
+                              int max)
 {
     double total = 0, done = 0;
     int best = -1, n = 0, bin = 0;
@@ -375,7 +376,7 @@ static void keep_prefixes(struct arena *arena, struct arena *scratch, struct cut
     int n = allowed_prefixes(scratch, l, may);
     prefix_cuts(l, cut);
     s->chain = true;
-    s->n = n > max ? thin_out(l, cut, may, max) : n;
+    s->n = n > max ? keep_cheapest_cuts(l, cut, may, max) : n;
     s->n_skipped = n - s->n;
     s->through = NEW(arena, int, s->n);
     struct sums sums = new_sums(arena, s->n);

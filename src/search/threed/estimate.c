@@ -1,6 +1,6 @@
-/* A layout in closed form: computing, sums of tensor parts, what passes from stage to stage,
- * the bubble, and gradients as far as the last backward half does not hide them; nothing else
- * overlaps (Narayanan et al., SC 2021, section 3). */
+/* The step of a layout in closed form: computing, sums of tensor parts, messages between
+ * stages, the bubble, and the sums of gradients that outlast the last backward half. Nothing
+ * else overlaps (Narayanan et al., SC 2021, section 3). */
 #include "search/threed/estimate.h"
 
 #include "search/runnable.h"
@@ -123,7 +123,7 @@ static double border_elements(struct arena *arena, const struct hypar_graph *gra
     return least < INFINITY ? least : 0;
 }
 
-/* Of one sample, on the first device. */
+/* The time of one sample, on the first device. */
 static double sample_seconds(const struct problem *problem, int i, bool again)
 {
     const struct op *op = &problem->graph->ops[i];
@@ -140,7 +140,7 @@ static double sample_seconds(const struct problem *problem, int i, bool again)
            hp_op_seconds(op->nest, backward, range, hp_present(op), &at);
 }
 
-/* What is left of an operator's time as samples become fewer. */
+/* The time of all operators that does not shrink with the number of samples. */
 static double fixed_seconds(const struct problem *problem, const double *op_s,
                             const bool *again)
 {

@@ -240,7 +240,7 @@ static bool change_degrees(struct hypar_layout *l, int which)
     return move_factor(degree[from], degree[to]);
 }
 
-/* What goes with the degrees. */
+/* Choose the settings that follow from the degrees. */
 static bool complete(const struct threed_search *c, struct hypar_layout *l)
 {
     if (l->pipeline == 1 && !c->asked.chunks)

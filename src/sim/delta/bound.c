@@ -142,8 +142,8 @@ static ticks bound_tasks(struct bounder *b)
             ticks start = 0;
             bool waits = false;
             b->end[id] = -1;
-            for (int k = 0; sure && k < node->after.n; k++) {
-                ticks end = b->end[node->after.id[k]];
+            for (int k = 0; sure && k < node->predecessors.n; k++) {
+                ticks end = b->end[node->predecessors.id[k]];
                 waits |= end < 0;
                 start = hp_latest(start, end);
             }

@@ -1,4 +1,4 @@
-/* Which tasks may wait for which, from the graph alone. */
+/* The tasks that may wait for each task, from the graph alone. */
 #include "sim/delta/targets.h"
 
 struct filling {

@@ -102,22 +102,22 @@ static struct id_list *before_of(struct delta_timeline *p, int id)
 {
     struct node *node = touch(p, id);
     if (node->new_before != p->change)
-        node->before = copy_list(p, &node->before);
+        node->successors = copy_list(p, &node->successors);
     node->new_before = p->change;
-    return &node->before;
+    return &node->successors;
 }
 
 static void set_list(struct delta_timeline *p, struct node *node, const int *after, int n)
 {
     struct id_list list = { 0 };
     if (node->new_after == p->change)
-        give_back(p, node->after);
+        give_back(p, node->predecessors);
     if (n) {
         list = list_of(p, n);
         memcpy(list.id, after, (size_t)n * sizeof *after);
         list.n = n;
     }
-    node->after = list;
+    node->predecessors = list;
     node->new_after = p->change;
 }
 
@@ -184,7 +184,7 @@ void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_ta
 
 static void leave_predecessors(struct delta_timeline *p, int id)
 {
-    const struct id_list *after = &p->node[id].after;
+    const struct id_list *after = &p->node[id].predecessors;
     for (int i = 0; i < after->n; i++)
         if (p->node[after->id[i]].alive)
             take_out(before_of(p, after->id[i]), id);
@@ -224,7 +224,7 @@ static int drop_repeats(int *id, int n)
 void hp_delta_timeline_set_after(struct delta_timeline *p, int id, int *after, int n)
 {
     n = drop_repeats(after, n);
-    if (same_list(&p->node[id].after, after, n))
+    if (same_list(&p->node[id].predecessors, after, n))
         return;
     touch(p, id);
     leave_predecessors(p, id);
@@ -309,12 +309,12 @@ void hp_delta_timeline_keep(struct delta_timeline *p)
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];
         if (node->new_after == p->change)
-            give_back(p, was->node.after);
+            give_back(p, was->node.predecessors);
         if (node->new_before == p->change)
-            give_back(p, was->node.before);
+            give_back(p, was->node.successors);
         if (!node->alive) {
-            give_back(p, node->after);
-            give_back(p, node->before);
+            give_back(p, node->predecessors);
+            give_back(p, node->successors);
             give_back_offsets(p, p->uneven[was->id]);
             p->uneven[was->id] = NULL;
             *node = (struct node){ .alive = false };
@@ -374,9 +374,9 @@ void hp_delta_timeline_undo(struct delta_timeline *p)
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];
         if (node->new_after == p->change)
-            give_back(p, node->after);
+            give_back(p, node->predecessors);
         if (node->new_before == p->change)
-            give_back(p, node->before);
+            give_back(p, node->successors);
         if (node->alive)
             count_busy(p, &node->task, -1);
         *node = was->node;

@@ -29,7 +29,8 @@ struct id_list {
 };
 
 struct node {
-    struct id_list before, after; /* tasks that wait for it; tasks that it waits for */
+    struct id_list predecessors,
+        successors; /* tasks that it waits for; tasks that wait for it */
     struct sim_task task;
     int changed;               /* the last change that touched it ... */
     int new_after, new_before; /* ... or gave it new lists */

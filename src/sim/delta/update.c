@@ -70,8 +70,8 @@ static void mark_dirty(struct replay *r, int id)
     flags[id] |= DIRTY;
     const struct node *node = &r->p->node[id];
     struct turn turn = { 0 };
-    for (int i = 0; i < node->after.n; i++) {
-        int from = node->after.id[i];
+    for (int i = 0; i < node->predecessors.n; i++) {
+        int from = node->predecessors.id[i];
         if (is_done(r, from)) {
             ticks end = r->p->times[from].end;
             turn.ready = end > turn.ready ? end : turn.ready;
@@ -87,7 +87,7 @@ static void mark_dirty(struct replay *r, int id)
 static void leave_order(struct replay *r, int id)
 {
     r->p->flags[id] |= OUT;
-    const struct id_list *before = &r->p->node[id].before;
+    const struct id_list *before = &r->p->node[id].successors;
     for (int i = 0; i < before->n; i++)
         mark_dirty(r, before->id[i]);
 }
@@ -109,7 +109,7 @@ static void enter(struct replay *r, int id)
  * (`moved`), or if a successor asked. */
 static void tell(struct replay *r, int id, ticks end, bool moved)
 {
-    const struct id_list *before = &r->p->node[id].before;
+    const struct id_list *before = &r->p->node[id].successors;
     const unsigned char *flags = r->p->flags;
     bool any = false;
     for (int i = 0; i < before->n; i++) {
@@ -207,7 +207,7 @@ static void decide(struct replay *r, int id, struct times times, const ticks *fr
         tell(r, id, times.end, moved);
 }
 
-/* A ready task has to wait for some link, or comes to it later. */
+/* A ready task has to wait for a link, or asks for the link later than before. */
 static void leave_open(struct replay *r, int id)
 {
     r->open++;
@@ -402,8 +402,8 @@ static int first_touched(const struct delta_timeline *p)
         bool known = node->alive;
         if (node->alive && p->place[p->fresh[i]] < first)
             first = p->place[p->fresh[i]];
-        for (int k = 0; known && k < node->after.n; k++) {
-            int from = node->after.id[k];
+        for (int k = 0; known && k < node->predecessors.n; k++) {
+            int from = node->predecessors.id[k];
             known = p->place[from] != INT_MAX;
             ready = known && p->times[from].end > ready ? p->times[from].end : ready;
         }

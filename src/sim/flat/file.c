@@ -176,7 +176,7 @@ static enum hypar_status read_optional(const struct json *at, double most, doubl
     return at->value ? hp_json_number(at, 0, most, out, err) : HYPAR_OK;
 }
 
-/* How long a task takes: "seconds", or what the machine needs for "bytes". */
+/* The time of a task: "seconds", or the time that the machine needs for "bytes". */
 static enum hypar_status read_amount(const struct flat_reader *r, const struct json *at,
                                      struct file_task *task, struct hypar_error *err)
 {

@@ -4,8 +4,8 @@
 #include "cost/collective.h"
 #include "sim/flat/read.h"
 
-/* Limits of what a small file may ask of a large machine: links visited to find the routes of
- * collectives, and queues held (equal tasks count once). */
+/* Limits of the work that a small file may cause on a large machine: links visited to find the
+ * routes of collectives, and queues held (equal tasks count once). */
 static const double MAX_VISITS = 1e9;
 static const int64_t MAX_HOLDS = 10 * 1000 * 1000;
 
@@ -142,7 +142,7 @@ static enum hypar_status find_group(struct placer *p, const struct json *at,
     return HYPAR_OK;
 }
 
-/* How long a task on links takes, and its holds, in seconds. */
+/* The time of a task on links and of its holds, in seconds. */
 struct span {
     double total_s;
     int n;

@@ -267,7 +267,7 @@ static int updated_by(struct timeline_run *s, int number, int local, const int *
     return message ? 1 : p->comm[comm].n_devices;
 }
 
-/* How many updates of each stage a device waits for in a period. */
+/* The number of updates of each stage that a device waits for in a period. */
 static void count_updates(struct timeline_run *s)
 {
     const struct blocks *blocks = s->timing->blocks;

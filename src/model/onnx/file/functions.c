@@ -69,7 +69,7 @@ static const struct onnx_attr *find_attr(const struct call *call, const char *na
     return given;
 }
 
-/* A node of the function as it is for this caller; attributes that nobody gives are absent. */
+/* A node of the function with the attributes that this caller gives; others are absent. */
 static struct onnx_node as_called(struct inlining *in, const struct call *call,
                                   const struct onnx_node *from)
 {

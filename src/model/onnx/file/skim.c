@@ -39,7 +39,7 @@ enum message {
  * entry of metadata, kept if its key is one that is read; the others are long. */
 enum action { DROP, COPY, LIST, VALUES, NEST, ONLY, KNOWN };
 
-/* What is done with the fields that are known; all others are left out. */
+/* The handling of known fields; all others are skipped. */
 static const struct field {
     enum message of;
     uint64_t number;

@@ -121,7 +121,7 @@ static enum hypar_status settle(struct emitting *e, int t, int *out)
     struct lazy *lazy = &e->lazy[t];
     if (lazy->done < 0) {
         const char *name = hp_build_graph(e->b)->tensors[lazy->base].name;
-        /* the names of what is added follow from it, so it is taken anew each time */
+        /* added operators take their names from this one, so it is looked up each time */
         name = unique(e, hp_arena_printf(e->rw->arena, "%s.view", name));
         TRY(hp_shuffle_emit(e->b, lazy->base, &lazy->shuffle, name, &lazy->done, e->err));
     }

@@ -128,8 +128,8 @@ int hp_shuffle_whole_dim(const struct shuffle *s, const struct hypar_shape *base
     return -1;
 }
 
-/* The innermost part of a factor that lies in one dimension of the base: its size, and that
- * dimension in *dim; 0: it does not end where the dimension does. */
+/* The innermost part of a factor that lies in one dimension of the base: returns its size and
+ * puts the dimension into *dim. 0: the factor and the dimension do not end together. */
 static int64_t inner_part(const struct hypar_shape *base, int64_t size, int64_t stride,
                           int *dim)
 {

@@ -28,7 +28,7 @@ struct cuda_update {
 enum { CUDA_SQUARE_BLOCKS = 128, CUDA_SQUARE_THREADS = 256 };
 
 /* The threads of a block, at most, that compute sums of columns. */
-enum { CUDA_COLUMN_THREADS = 256 };
+enum { CUDA_COLUMN_THREADS = 1024 };
 
 /* A pass of an operator, for a kernel that was generated for it (generate.h). */
 enum { CUDA_MOST_DATA = 12, CUDA_MOST_NUMBERS = 224, CUDA_CONSTANTS = 4 };
@@ -70,6 +70,40 @@ struct cuda_running {
     void *running;
     long long n, sums_stride, sums_second, running_stride, running_second;
     double count; /* of the numbers in a mean */
+};
+
+/* Rows of a gradient that are added to the rows of a table that ids name. */
+struct cuda_lookup {
+    const int *ids;
+    const void *from;
+    void *to;
+    long long extent[3], id_step[3], from_step[3];
+    long long lo, hi, width, to_row, to_column, from_column;
+};
+
+/* Scores of some heads: dense arrays [heads, queries, keys]; steps are those of heads, queries,
+ * keys. */
+enum { CUDA_ATTENTION_THREADS = 128 };
+struct cuda_attention {
+    void *scores, *dp;
+    const void *bias, *t;
+    void *m;
+    long long heads, queries, keys, first_query, first_key;
+    long long bias_step[3], t_step[2], m_step[2], m_second;
+    double scale, cap, least;
+    int causal, of_bias, fresh;
+};
+
+/* Some samples of a convolution; three dimensions, of which missing ones have one element. x
+ * has its element at position 0, of x or of dx. */
+struct cuda_convolution {
+    void *x, *columns, *turned;
+    const void *dy;
+    long long n; /* elements that the kernel writes */
+    long long samples, channels, x_sample, x_channel, dy_sample, dy_channel;
+    long long x_step[3], outputs[3], first_output[3], taps[3], stride[3], pad[3], dilation[3];
+    long long size[3], positions[3], first_position[3];
+    int fresh;
 };
 
 #endif /* RUN_BACKEND_CUDA_ARGUMENTS_H */

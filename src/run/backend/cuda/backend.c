@@ -263,6 +263,11 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
     return hp_cuda_open(&out->card, card, err);
 }
 
+void hp_cuda_backend_tf32(struct backend *b)
+{
+    hp_cuda_allow_tf32(b->card);
+}
+
 void hp_cuda_backend_free(struct backend *b)
 {
     hp_cuda_close(b->card);

@@ -36,8 +36,8 @@ static struct cuda_grid grid_of(const struct generated *g)
     struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
     if (!g->in_columns)
         return hp_cuda_grid(g->outer);
-    while (2 * grid.threads[0] * grid.threads[1] <= CUDA_COLUMN_THREADS &&
-           EACH * grid.threads[1] <= g->inner)
+    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
+    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
         grid.threads[1] *= 2;
     while (grid.threads[0] * grid.threads[1] < WARP)
         grid.threads[0] *= 2;
@@ -72,10 +72,18 @@ static void clear(const struct backend *b, const struct kernel_call *call, int o
     b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
+/* Of two operands. */
+static bool is_product(const struct target *t)
+{
+    operand_set reads = t->reads | t->reads_grad;
+    return !t->formula && reads & (reads - 1);
+}
+
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target))
+    if (hp_cuda_multiply(b->card, call, target) ||
+        (is_product(target) && hp_cuda_convolve(b, call)))
         return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };
@@ -135,6 +143,53 @@ static void reshape(const struct backend *b, const struct kernel_call *call)
         (void *[]){ &r });
 }
 
+/* Tables that ids look up --------------------------------------------------------------- */
+
+static bool is_table_gradient(const struct kernel_call *call)
+{
+    return call->nest->kind == OP_EMBEDDING && call->nest->pass[call->pass].writes_grad;
+}
+
+static void add_rows(const struct backend *b, const struct kernel_call *call)
+{
+    enum { I, W, Y, BLOCKS = 512, THREADS = 128 };
+    const struct nest *nest = call->nest;
+    const struct target t = { .axes = nest->pass[call->pass].axes };
+    const char letters[] = "ntu";
+    int v = hp_nest_axis(nest, 'v'), k = hp_nest_axis(nest, 'k');
+    struct affine ids, to, from;
+    hp_cuda_affine(call, &t, I, false, &ids);
+    hp_cuda_affine(call, &t, W, true, &to);
+    hp_cuda_affine(call, &t, Y, true, &from);
+    struct cuda_lookup l = { .extent = { 1, 1, 1 },
+                             .lo = call->range[v].lo,
+                             .hi = call->range[v].hi,
+                             .width = call->range[k].hi - call->range[k].lo,
+                             .to_row = to.step[v],
+                             .to_column = to.step[k],
+                             .from_column = from.step[k] };
+    to.base += to.step[k] * call->range[k].lo;
+    from.base += from.step[k] * call->range[k].lo;
+    for (int i = 0; i < 3; i++) {
+        int a = hp_nest_axis(nest, letters[i]);
+        if (a < 0)
+            continue;
+        l.extent[i] = call->range[a].hi - call->range[a].lo;
+        l.id_step[i] = ids.step[a];
+        l.from_step[i] = from.step[a];
+        ids.base += ids.step[a] * call->range[a].lo;
+        from.base += from.step[a] * call->range[a].lo;
+    }
+    int64_t size = (int64_t)hp_real_bytes(call->real);
+    l.ids = (const int *)call->value[I].data + ids.base;
+    l.to = (char *)call->grad[W].data + to.base * size;
+    l.from = (const char *)call->grad[Y].data + from.base * size;
+    struct cuda_grid grid = { { BLOCKS }, { THREADS }, 0 };
+    hp_cuda_launch(
+        b->card, hp_cuda_function_of(b->card, "lookup", hp_cuda_lookup, "add_rows", call->real),
+        &grid, (void *[]){ &l });
+}
+
 /* Passes -------------------------------------------------------------------------------- */
 
 static void clear_fresh(const struct backend *b, const struct kernel_call *call)
@@ -151,9 +206,14 @@ static void clear_fresh(const struct backend *b, const struct kernel_call *call)
 static void run_pass(const struct backend *b, const struct kernel_call *call)
 {
     bool recurrent = hp_cuda_is_recurrent(call), by_number = goes_by_number(call->nest);
-    if (recurrent || by_number)
+    bool table = is_table_gradient(call);
+    if (hp_cuda_attend(b, call))
+        return;
+    if (recurrent || by_number || table)
         clear_fresh(b, call);
-    if (recurrent)
+    if (table)
+        add_rows(b, call);
+    else if (recurrent)
         hp_cuda_recurrent_pass(b, call);
     else if (by_number)
         reshape(b, call);

@@ -41,6 +41,7 @@ struct cuda {
     size_t scratch_bytes;
     struct cuda_module *modules;
     struct memo by_name;
+    bool tf32;
     const struct cuda_blas *blas; /* NULL: not asked for yet */
     void *blas_handle;            /* NULL: it is missing */
     enum hypar_status status;
@@ -378,6 +379,16 @@ void hp_cuda_blas_done(struct cuda *c, int result)
 {
     if (result != 0)
         hp_cuda_fail(c, HYPAR_RUNTIME, "cuBLAS fails: status %d", result);
+}
+
+void hp_cuda_allow_tf32(struct cuda *c)
+{
+    c->tf32 = true;
+}
+
+bool hp_cuda_has_tf32(const struct cuda *c)
+{
+    return c->tf32;
 }
 
 /* A kernel that fails is noticed here, or at a later call. */

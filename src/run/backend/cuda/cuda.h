@@ -79,6 +79,11 @@ struct cuda_blas;
 void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas);
 void hp_cuda_blas_done(struct cuda *c, int result);
 
+/* Whether products in single precision may round their factors to tf32; they may not at
+ * first. */
+void hp_cuda_allow_tf32(struct cuda *c);
+bool hp_cuda_has_tf32(const struct cuda *c);
+
 /* Wait until all work is done. */
 void hp_cuda_finish(struct cuda *c);
 

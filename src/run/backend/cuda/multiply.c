@@ -202,7 +202,15 @@ static void exchange(struct hp_cuda_product *p)
 
 bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
 {
-    enum { PLAIN, TRANSPOSED, F32 = 0, F64 = 1, COMPUTE_F32 = 68, COMPUTE_F64 = 70 };
+    enum {
+        PLAIN,
+        TRANSPOSED,
+        F32 = 0,
+        F64 = 1,
+        COMPUTE_F32 = 68,
+        COMPUTE_F64 = 70,
+        COMPUTE_TF32 = 77
+    };
     struct hp_cuda_product p = *given;
     const struct cuda_blas *blas;
     void *handle = hp_cuda_blas(c, &blas);
@@ -230,7 +238,10 @@ bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *giv
                                          : leading(first, p.summed, p.rows),
                              p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type,
                              leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
-                             f32 ? COMPUTE_F32 : COMPUTE_F64, -1));
+                             !f32                  ? COMPUTE_F64
+                             : hp_cuda_has_tf32(c) ? COMPUTE_TF32
+                                                   : COMPUTE_F32,
+                             -1));
     return true;
 }
 

@@ -3,7 +3,8 @@
 #ifndef RUN_BACKEND_CUDA_SOURCES_H
 #define RUN_BACKEND_CUDA_SOURCES_H
 
-extern const char hp_cuda_move[], hp_cuda_update[], hp_cuda_reshape[], hp_cuda_recurrent[];
+extern const char hp_cuda_move[], hp_cuda_update[], hp_cuda_reshape[], hp_cuda_recurrent[],
+    hp_cuda_lookup[], hp_cuda_attention[], hp_cuda_convolution[];
 extern const char hp_cuda_generic[], hp_cuda_columns[]; /* what generated kernels use */
 
 #endif /* RUN_BACKEND_CUDA_SOURCES_H */

@@ -1,0 +1,250 @@
+/* Attention by products of matrices: the scores of all queries and keys of a sample are stored
+ * for a moment. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/walk.h"
+#include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/launch.h"
+#include "run/backend/cuda/multiply.h"
+#include "run/backend/cuda/sources.h"
+
+/* An operand, at the current sample, window and member of a group. */
+struct place {
+    bool is_there;
+    char *data;
+    int64_t step[MAX_AXES], second;
+};
+
+struct attention {
+    const struct backend *b;
+    const struct kernel_call *call;
+    size_t size;
+    int n, w, a, q, s, g, d, e; /* axes; w may be -1 */
+    struct place x, k, v, bias, m, t, y, dy, dx, dk, dv;
+    struct cuda_attention args;
+};
+
+static struct place place_of(const struct kernel_call *call, const char *name, bool *fits)
+{
+    const struct nest *nest = call->nest;
+    const struct target target = { .axes = nest->pass[call->pass].axes };
+    const struct view *view = hp_call_view(call, name);
+    bool grad = name[0] == 'd' && name[1];
+    struct place p = { .is_there = view != NULL };
+    struct affine f;
+    if (!view)
+        return p;
+    *fits &= hp_cuda_affine(call, &target, hp_operand(nest, name[grad]), grad, &f);
+    for (int a = 0; a < nest->n_axes; a++) {
+        p.step[a] = f.step[a];
+        f.base += f.step[a] * call->range[a].lo;
+    }
+    p.data = (char *)view->data + f.base * (int64_t)hp_real_bytes(call->real);
+    p.second = f.whole;
+    return p;
+}
+
+static int64_t extent(const struct attention *at, int axis)
+{
+    return axis < 0 ? 1 : at->call->range[axis].hi - at->call->range[axis].lo;
+}
+
+static bool is_dense(const struct place *p, int axis)
+{
+    return !p->is_there || p->step[axis] == 1;
+}
+
+static bool prepare(struct attention *at, const struct backend *b,
+                    const struct kernel_call *call)
+{
+    const struct nest *nest = call->nest;
+    const struct attrs *attrs = nest->attrs;
+    bool fits = true;
+    *at = (struct attention){ .b = b, .call = call, .size = hp_real_bytes(call->real) };
+    int *const axis[] = { &at->n, &at->w, &at->a, &at->q, &at->s, &at->g, &at->d, &at->e };
+    for (int i = 0; i < 8; i++)
+        *axis[i] = hp_nest_axis(nest, "nwaqsgde"[i]);
+    at->x = place_of(call, "x", &fits);
+    at->k = place_of(call, "k", &fits);
+    at->v = place_of(call, "v", &fits);
+    at->bias = place_of(call, "b", &fits);
+    at->m = place_of(call, "m", &fits);
+    at->t = place_of(call, "t", &fits);
+    at->y = place_of(call, "y", &fits);
+    at->dy = place_of(call, "dy", &fits);
+    at->dx = place_of(call, "dx", &fits);
+    at->dk = place_of(call, "dk", &fits);
+    at->dv = place_of(call, "dv", &fits);
+    double scale = hp_attr(attrs, ATTR_SCALE, 0, 0);
+    at->args = (struct cuda_attention){
+        .heads = extent(at, at->a),
+        .queries = extent(at, at->q),
+        .keys = extent(at, at->s),
+        .first_query = call->range[at->q].lo,
+        .first_key = call->range[at->s].lo,
+        .m_second = at->m.second,
+        .scale = scale != 0 ? scale : 1 / sqrt((double)nest->axis[at->d].extent),
+        .cap = hp_attr(attrs, ATTR_SOFT_CAP, 0, 0),
+        .least = (double)-INFINITY,
+        .causal = hp_attr_int(attrs, ATTR_CAUSAL, 0, 0) != 0,
+    };
+    return fits && is_dense(&at->x, at->d) && is_dense(&at->k, at->d) &&
+           is_dense(&at->v, at->e) && is_dense(&at->dy, at->e) && is_dense(&at->y, at->e) &&
+           is_dense(&at->dx, at->d) && is_dense(&at->dk, at->d) && is_dense(&at->dv, at->e);
+}
+
+/* Products ------------------------------------------------------------------------------ */
+
+/* A matrix for each head: rows and columns by axes, or scores. */
+struct matrix {
+    void *data;
+    int64_t row, column, each;
+};
+
+static struct matrix matrix_of(const struct attention *at, const struct place *p, int row,
+                               int column)
+{
+    return (struct matrix){ p->data, p->step[row], p->step[column], p->step[at->a] };
+}
+
+static struct matrix scores_of(const struct attention *at, void *data)
+{
+    return (struct matrix){ data, at->args.keys, 1, at->args.queries * at->args.keys };
+}
+
+static struct matrix transposed(struct matrix m)
+{
+    return (struct matrix){ m.data, m.column, m.row, m.each };
+}
+
+static void multiply(const struct attention *at, struct matrix to, struct matrix first,
+                     struct matrix second, const int64_t extents[3], double factor, bool fresh)
+{
+    const struct hp_cuda_product p = {
+        .real = at->call->real,
+        .fresh = fresh,
+        .factor = factor,
+        .to = to.data,
+        .from = { first.data, second.data },
+        .rows = extents[0],
+        .columns = extents[1],
+        .summed = extents[2],
+        .each = at->args.heads,
+        .to_row = to.row,
+        .to_column = to.column,
+        .to_each = to.each,
+        .from_row = first.row,
+        .from_summed = { first.column, second.row },
+        .from_column = second.column,
+        .from_each = { first.each, second.each },
+    };
+    if (!hp_cuda_multiply_matrices(at->b->card, &p))
+        hp_cuda_fail(at->b->card, HYPAR_RUNTIME, "attention: a product cannot be computed");
+}
+
+static void launch(const struct attention *at, const char *kernel, struct cuda_grid grid)
+{
+    struct cuda_attention args = at->args;
+    hp_cuda_launch(at->b->card,
+                   hp_cuda_function_of(at->b->card, "attention", hp_cuda_attention, kernel,
+                                       at->call->real),
+                   &grid, (void *[]){ &args });
+}
+
+/* Passes -------------------------------------------------------------------------------- */
+
+static struct cuda_grid elements(const struct attention *at)
+{
+    return hp_cuda_grid(at->args.heads * at->args.queries * at->args.keys);
+}
+
+/* One sample, window and member of each group. `first`: nothing has been added to gradients of
+ * keys and values yet. */
+static void attend(const struct attention *at, bool first)
+{
+    const struct kernel_call *call = at->call;
+    const struct cuda_attention *a = &at->args;
+    int64_t q = a->queries, s = a->keys, d = extent(at, at->d), e = extent(at, at->e);
+    struct matrix x = matrix_of(at, &at->x, at->q, at->d),
+                  k = matrix_of(at, &at->k, at->s, at->d);
+    struct matrix v = matrix_of(at, &at->v, at->s, at->e);
+    struct matrix dy = matrix_of(at, &at->dy, at->q, at->e);
+    struct matrix scores = scores_of(at, a->scores), errors = scores_of(at, a->dp);
+    bool fresh = call->nest->pass[call->pass].writes & call->fresh;
+    bool fresh_grad = call->nest->pass[call->pass].writes_grad & call->fresh_grad;
+    multiply(at, scores, x, transposed(k), (int64_t[]){ q, s, d }, a->scale, true);
+    if (hp_call_writes(call, "m")) {
+        launch(
+            at, "statistics",
+            (struct cuda_grid){ { (unsigned)(a->heads * q) }, { CUDA_ATTENTION_THREADS }, 0 });
+        return;
+    }
+    if (hp_call_writes(call, "y") || hp_call_writes(call, "dv")) {
+        launch(at, "weigh", elements(at));
+        if (hp_call_writes(call, "y"))
+            multiply(at, matrix_of(at, &at->y, at->q, at->e), scores, v, (int64_t[]){ q, e, s },
+                     1, fresh);
+        else
+            multiply(at, matrix_of(at, &at->dv, at->s, at->e), transposed(scores), dy,
+                     (int64_t[]){ s, e, q }, 1, fresh_grad && first);
+        return;
+    }
+    multiply(at, errors, dy, transposed(v), (int64_t[]){ q, s, e }, 1, true);
+    launch(at, "errors", elements(at));
+    if (hp_call_writes(call, "dx"))
+        multiply(at, matrix_of(at, &at->dx, at->q, at->d), errors, k, (int64_t[]){ q, d, s }, 1,
+                 fresh_grad);
+    else
+        multiply(at, matrix_of(at, &at->dk, at->s, at->d), transposed(errors), x,
+                 (int64_t[]){ s, d, q }, 1, fresh_grad && first);
+}
+
+static void move_to(const struct attention *from, struct attention *at, const int64_t index[3])
+{
+    struct place *const place[] = { &at->x, &at->k,  &at->v,  &at->bias, &at->m, &at->t,
+                                    &at->y, &at->dy, &at->dx, &at->dk,   &at->dv };
+    *at = *from;
+    const int axis[] = { at->n, at->w, at->g };
+    for (int i = 0; i < 11; i++)
+        for (int j = 0; j < 3; j++)
+            if (axis[j] >= 0 && place[i]->is_there)
+                place[i]->data += place[i]->step[axis[j]] * index[j] * (int64_t)at->size;
+    at->args.bias = at->bias.data;
+    at->args.m = at->m.data;
+    at->args.t = at->t.data;
+    for (int j = 0; j < 3; j++) {
+        const int of[] = { at->a, at->q, at->s };
+        at->args.bias_step[j] = at->bias.step[of[j]];
+        if (j < 2) {
+            at->args.m_step[j] = at->m.step[of[j]];
+            at->args.t_step[j] = at->t.step[of[j]];
+        }
+    }
+}
+
+bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
+{
+    struct attention whole, at;
+    const struct cuda_blas *blas;
+    if (call->nest->kind != OP_ATTENTION || hp_call_writes(call, "t") ||
+        hp_call_writes(call, "db") || !prepare(&whole, b, call) ||
+        !hp_cuda_blas(b->card, &blas))
+        return false;
+    size_t bytes =
+        (size_t)(whole.args.heads * whole.args.queries * whole.args.keys) * whole.size;
+    bytes = (bytes + 255) / 256 * 256;
+    char *scratch = hp_cuda_scratch(b->card, 2 * bytes);
+    if (!scratch)
+        return true;
+    whole.args.scores = scratch;
+    whole.args.dp = scratch + bytes;
+    whole.args.fresh = (call->nest->pass[call->pass].writes & call->fresh) != 0;
+    for (int64_t n = 0; n < extent(&whole, whole.n); n++)
+        for (int64_t w = 0; w < extent(&whole, whole.w); w++)
+            for (int64_t g = 0; g < extent(&whole, whole.g); g++) {
+                move_to(&whole, &at, (int64_t[]){ n, w, g });
+                attend(&at, g == 0);
+            }
+    return true;
+}
