@@ -29,7 +29,8 @@ static const char PROFILE[] = "profile";
  * view (docs/accuracy.md says which). `spread` is that of a network which is not among the
  * rows, so it is wider where networks are few; `pair` is that of the ratio of two steps of one
  * network. `pair` of h200 compiled is that of compiled kernels launched one by one: the four
- * captured steps are of four networks. */
+ * captured steps are of four networks. The rows of h200 fsdp are in docs/formats-torch.md:
+ * scripts that `hypar export --to torch` wrote (bench/h200/exported.py). */
 static const struct calibrated table[] = {
     /* device, framework, { rows, bias, spread, pair, on } */
     { "h100", "llm-foundry", { 33, 0.105, 0.116, 0.112, "MPT, 125M to 13B, on 8 to 512" } },
@@ -42,6 +43,7 @@ static const struct calibrated table[] = {
     { "a100", "megatron-ci", { 150, 0.097, 0.295, 0.087, "small GPTs that wait for launches, on 8" } },
     { "a100", "megatron-2021", { 18, 0.003, 0.060, 0.061, "GPT, 1.7B to 1T, on 8 to 3,072" } },
     { "h200", "eager", { 8, -0.060, 0.143, 0.130, "PyTorch on one device" } },
+    { "h200", "fsdp", { 6, 0.489, 0.342, 0.119, "exported scripts: gpt2, llama, vit" } },
     { "h200", "compiled", { 4, -0.103, 0.073, 0.042, "captured steps on one device" } },
     { "", PROFILE, { 83, 0.048, 0.132, 0.05, "training on CPUs, docs/accuracy.md" } },
 };
