@@ -1,4 +1,4 @@
-/* cli/compare.h - what planners find beside a plan, for commands other than compare. */
+/* cli/compare.h - what compare has in several files, and what other commands use of it. */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
@@ -13,5 +13,13 @@ compare_beside(const struct args *args, struct hypar_plan *plan,
                enum hypar_status (*tell)(void *who, const struct hypar_comparison *comparison,
                                          struct hypar_error *err),
                void *who, struct hypar_error *err);
+
+/* HYPAR_USAGE for an option that is of a search, where plans are compared. */
+enum hypar_status compare_check_for_plans(const struct args *args, struct hypar_error *err);
+
+/* The plan that the command line names, simulated as `given`, beside its measured step. */
+enum hypar_status compare_measured(const struct args *args,
+                                   const struct hypar_sim_options *given,
+                                   struct hypar_error *err);
 
 #endif /* CLI_COMPARE_H */

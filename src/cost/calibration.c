@@ -29,7 +29,8 @@ static const char PROFILE[] = "profile";
  * view (docs/accuracy.md says which). `spread` is that of a network which is not among the
  * rows, so it is wider where networks are few; `pair` is that of the ratio of two steps of one
  * network. `pair` of h200 compiled is that of compiled kernels launched one by one: the four
- * captured steps are of four networks. */
+ * captured steps are of four networks. The rows of h200 fsdp are in docs/formats-torch.md:
+ * scripts that `hypar export --to torch` wrote (bench/h200/exported.py). */
 static const struct calibrated table[] = {
     /* device, framework, { rows, bias, spread, pair, on } */
     { "h100", "llm-foundry", { 33, 0.075, 0.063, 0.056, "MPT, 125M to 13B, on 8 to 512" } },

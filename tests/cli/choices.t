@@ -41,8 +41,8 @@ $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4G
 A slow link; what it says as JSON.
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=1GB/s --memory 4GB -p hybrid --batch 120 --json | grep -e bottleneck -e replicas | cut -c1-120
 >     "bottleneck_s": 0.06833333333333334,
->       {"ops": ["embed"], "replicas": 1, "time_s": 0.062, "in_flight": 4, "versions": 1, "delay": 0, "weight_bytes": 2000
->       {"ops": ["mask", "layer.12", "layer.13", "layer.14", "head"], "replicas": 3, "time_s": 0.06833333333333334, "in_fl
+>       {"ops": ["embed"], "recomputed": 0, "replicas": 1, "tensor": 1, "time_s": 0.062, "in_flight": 4, "versions": 1, "d
+>       {"ops": ["mask", "layer.12", "layer.13", "layer.14", "head"], "recomputed": 0, "replicas": 3, "tensor": 1, "time_s
 >     {"ops": ["embed"], "devices": [0], "replicas": 1, "share": "minibatch"},
 >     {"ops": ["mask", "layer.12", "layer.13", "layer.14", "head"], "devices": [1, 2, 3], "replicas": 3, "share": "minibat
 
