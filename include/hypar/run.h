@@ -80,21 +80,21 @@ struct hypar_train_test {
 };
 
 struct hypar_train_options {
-    int64_t steps;            /* in all, including those before `resume` */
-    const char *device;       /* "cpu", or "cuda": a card of this machine, in turn for each rank;
-                                 NULL: "cpu" */
-    const char *kernels;      /* of "cpu": "fast" or "reference"; NULL: fast if available */
-    int threads;              /* of each rank; 0: 1 */
-    bool check;               /* every number that is read must have been computed (slow) */
-    double learning_rate;     /* 0: the optimizer's usual one */
-    double weight_decay;      /* 0: the optimizer's usual one */
-    bool init_random;         /* do not begin with the values of the model's file */
-    const char *rate;         /* "constant" or "cosine"; NULL: constant */
-    int64_t warm_up;          /* steps in which the rate rises */
-    const char *data;         /* NULL: synthetic */
-    const char *test_data;    /* held-out samples, tested on at the end; NULL: none */
-    int64_t test_every;       /* also every this many steps; 0: no */
-    const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */
+    int64_t steps;          /* in all, including those before `resume` */
+    const char *device;     /* "cpu", or "cuda": a card of this machine, in turn for each rank;
+                               NULL: "cpu" */
+    const char *kernels;    /* of "cpu": "fast" or "reference"; NULL: fast if available */
+    int threads;            /* of each rank; 0: 1 */
+    bool check;             /* every number that is read must have been computed (slow) */
+    double learning_rate;   /* 0: the optimizer's usual one */
+    double weight_decay;    /* 0: the optimizer's usual one */
+    bool init_random;       /* do not begin with the values of the model's file */
+    const char *rate;       /* "constant" or "cosine"; NULL: constant */
+    int64_t warm_up;        /* steps in which the rate rises */
+    const char *data;       /* NULL: synthetic */
+    const char *test_data;  /* held-out samples, tested on at the end; NULL: none */
+    int64_t test_every;     /* also every this many steps; 0: no */
+    const char *checkpoint; /* file to be written at the end and when stopped; NULL: none */
     int64_t checkpoint_every; /* also every this many steps; 0: no */
     const char *resume;       /* checkpoint to resume from; NULL: from the start */
     int trace_steps;          /* keep the times of all tasks of this many last steps; 0: none */

@@ -50,6 +50,8 @@
     X(SOFT_CAP, "soft_cap", 0, 1e30, false, "scores s become soft_cap tanh(s / soft_cap) before the bias; 0 leaves them") \
     X(EXPONENT, "exponent", -1e30, 1e30, false, "of the power") \
     X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch") \
+    X(SAVED, "saved", 0, 0x1p50, false, "numbers that a framework saves for the backward half, beside inputs, of a sample") \
+    X(SAVED_BYTES, "saved_bytes", 0, 0x1p50, false, "... and bytes in any precision") \
     X(FORWARD_S, "forward_s", 0, 1e12, false, "measured seconds, forward, of the whole batch") \
     X(BACKWARD_S, "backward_s", 0, 1e12, false, "measured seconds, backward, of the whole batch") \
     X(OUTPUT_BYTES, "output_bytes", 0, 0x1p50, false, "measured size of the outputs, of the whole batch") \

@@ -263,5 +263,5 @@ OP(GLOBAL_MAX_POOL, "global_max_pool", "largest over all positions", "*", "x -> 
 OP(GATHER_ELEMENTS, "gather_elements", "of each line along a dimension the elements i", "*", "x #i -> y", "x i -> y; i dy -> dx / *", "axis!", ROW_LOOKUP, bind_gather)
 OP(INDEX_SELECT, "index_select", "slices i along a dimension", "*", "x #i -> y", "x i -> y; i dy -> dx / *", "axis!", ROW_LOOKUP, bind_gather)
 OP(SCATTER_ADD, "scatter_add", "x, and s added to the elements i of each line along a dimension", "*", "x #i s -> y", "i s +x -> y; dy -> dx; i dy -> ds", "axis!", ROW_LOOKUP | ROW_ALIKE, bind_gather)
-OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0 forward_s backward_s output_bytes parameter_bytes", ROW_OPAQUE, bind_opaque)
+OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0 saved saved_bytes forward_s backward_s output_bytes parameter_bytes", ROW_OPAQUE, bind_opaque)
 /* clang-format on */

@@ -443,6 +443,10 @@ class Forms(unittest.TestCase):
             vars(model.config).update(how)
             made = graph(model, kwargs={**given, "labels": given["input_ids"]})
             self.assertEqual([re.search(r"py:\d+\): aten\.(\w+)", text)[1] for text in made.mixing], said)
+            if name == "mixtral":  # of each row: what is sorted, both products, the activation and its product, the weight
+                config, rows = model.config, given["input_ids"].shape[1] * model.config.num_experts_per_tok
+                saved = [op.attrs["saved"] for op in made.ops if op.kind == "opaque" and op.path.endswith("experts") and "saved" in op.attrs]
+                self.assertEqual(saved, [rows * (2 * config.hidden_size + 4 * config.intermediate_size + 1)] * 2)
 
     def test_summed(self):
         """A loss that is a sum over samples is no mean: scripts of plans add up what parts of the batch have. One of each is neither."""

@@ -159,6 +159,7 @@ NETS = {
     "qwen16": hugging("Qwen2Config", "Qwen2ForCausalLM", True, num_key_value_heads=1, **SIZES),
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
+    "mixtral16": hugging("MixtralConfig", "MixtralForCausalLM", True, num_key_value_heads=2, num_local_experts=4, **{**SIZES, "intermediate_size": WIDTH}),
     "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd, "masked16": masked,
     "whisper16": whisper,
 }
@@ -193,6 +194,7 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("dp", "resnet16", 2, {"data": 2}),
     ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
     ("dp", "dropped16", 2, {"data": 2}),
+    ("dp", "mixtral16", 2, {"data": 2}),  # experts are opaque: what is saved inside of them
     ("zero3", "odd16", 4, {"data": 4, "shard": "parameters"}),
     ("zero1", "odd16", 2, {"data": 2, "shard": "optimizer"}),
 ]] + [(f"fp32-{name}", net, ranks, {**layout, **FP32}) for name, net, ranks, layout in [

@@ -4,6 +4,7 @@ To add one: a function under @op in the file of its kind, or a row of a short ta
 arguments: Tensors of the network, Known values and numbers; it returns a Tensor, or Unknown says why it cannot."""
 import torch
 
+from .saved import saved_of
 from .views import Tensor
 
 TABLE = {}
@@ -49,9 +50,10 @@ def opaque(call, why):
         inputs += [call.tensor(x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))
                    if getattr(x, "data", None) is True]
     value = call.node.meta["val"]
+    saved = saved_of([call.node], call.t.host)
 
     def one(i, v):
-        y = opaque_of(call, inputs, *call.out(i), why)
+        y = opaque_of(call, inputs, *call.out(i), why, saved=(0, 0) if i else saved)
         if v.dtype in (torch.int64, torch.int32):
             call.graph.chosen[y.base] = call.where
         return y
@@ -60,12 +62,14 @@ def opaque(call, why):
     return tuple(one(i, v) if isinstance(v, torch.Tensor) else None for i, v in enumerate(value))
 
 
-def opaque_of(call, inputs, shape, sample, why, flops=0):
-    """One with a given shape. Its samples come first, and are as many as the batch has; a number is the mean of one for each."""
+def opaque_of(call, inputs, shape, sample, why, flops=0, saved=(0, 0)):
+    """One with a given shape. Its samples come first, and are as many as the batch has; a number is the mean of one for each.
+
+    saved: numbers and bytes that autograd saves of all samples"""
     batch, inputs = call.t.batch, [_whole(call, x) for x in inputs] or [call.tensor(0.0)]
     sampled = [x for x in inputs if x.sample == 0 and x.shape[0] == batch]
     if shape == () and sampled:
-        return call.add("reduce_mean", [opaque_of(call, inputs, (batch,), 0, why)], {"axes": [0], "keep": 0}, (), None)
+        return call.add("reduce_mean", [opaque_of(call, inputs, (batch,), 0, why, flops, saved)], {"axes": [0], "keep": 0}, (), None)
     if not sampled and sample is not None:
         sampled = call.graph.samples_of(batch)
     inputs = sampled[:1] + [x for x in inputs if x is not sampled[0]] if sampled and sample is not None else inputs
@@ -75,7 +79,9 @@ def opaque_of(call, inputs, shape, sample, why, flops=0):
         several = (shape[sample] // batch,) if shape[sample] > batch else ()
         declared = (batch, *shape[:sample], *several, *shape[sample + 1:])
     written = list(declared) if sample is None else [0, *declared[1:]]
-    y = call.add("opaque", inputs, {"shape": written, **({"flops": flops} if flops else {})}, declared, None if sample is None else 0)
+    each = 1 if sample is None else batch
+    counts = {"flops": flops, "saved": -(-saved[0] // each), "saved_bytes": -(-saved[1] // each)}
+    y = call.add("opaque", inputs, {"shape": written, **{key: n for key, n in counts.items() if n}}, declared, None if sample is None else 0)
     call.graph.opaque.append({"name": y.base, "operator": call.operator, "module": call.where.path, "source": call.where.line, "why": why})
     if sample:
         y = call.see(y, lambda v: v.movedim(0, sample))

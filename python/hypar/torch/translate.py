@@ -12,6 +12,7 @@ from .export import Cannot, Host, user_line
 from .network import Graph
 from .orders import GROUPED
 from .patterns import name_of
+from .saved import saved_of
 from .views import Tensor
 
 
@@ -276,6 +277,7 @@ class Translation:
         inputs = list({x.base: x for x in values if isinstance(x, Tensor)}.values())
         for node in nodes:
             self.env[node] = None
+        last = next(n for n in reversed(nodes) if any(user not in inside for user in n.users))
         for node in nodes:
             if any(user not in inside for user in node.users):
                 at = Call(self, node)
@@ -286,7 +288,7 @@ class Translation:
                 if not isinstance(value, torch.Tensor):
                     raise Cannot(f"{at.where.path} ({at.where.line}): a module that is not known gives {type(value).__name__}, "
                                  "expected a tensor")
-                self.env[node] = table.opaque_of(at, inputs, *at.out(), why, flops_of(nodes, self.host) if node is nodes[-1] else 0)
+                self.env[node] = table.opaque_of(at, inputs, *at.out(), why, *((flops_of(nodes, self.host), saved_of(nodes, self.host)) if node is last else ()))
 
     def _call(self, node):
         if node.target is operator.getitem:

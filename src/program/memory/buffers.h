@@ -137,20 +137,23 @@ void hp_begin_place(struct buffer_finder *finder);
  * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
 
-/* A tensor that the backward half of an operator needs beside the tensors of the graph, for
- * each part as large as the part's box of `operand`. */
+/* A tensor that the backward half of an operator needs beside the tensors of the graph. */
 struct op_extra {
-    int operand;
-    int each_bytes; /* of each element */
-    bool kept;      /* from the forward half; else during the last backward pass alone */
-    bool mask;      /* of a dropout; all other extra tensors are the framework's, the executor
-                       has none of them */
+    int operand;        /* each part's is as large as the part's box of this operand ... */
+    int64_t per_sample; /* ... or if this is above 0, has so many elements for each sample */
+    int each_bytes;     /* of each element */
+    bool kept;          /* from the forward half; else during the last backward pass alone */
+    bool mask; /* of a dropout; all other extra tensors are the framework's, the executor
+                  has none of them */
     enum tensor_term term;
 };
 
 /* The extra tensors of an operator; returns their number. */
 enum { MOST_EXTRAS = 3 };
 int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out);
+
+/* The elements of an extra tensor of one part. */
+struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra);
 
 /* How long extra tensors last that are kept: numbers of passes of the training graph. */
 struct extra_span {

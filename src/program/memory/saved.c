@@ -16,18 +16,28 @@ struct extra_span hp_extra_span(const struct lowering *lowering, int op)
     return span;
 }
 
-/* A buffer that only one part of an operator uses, as large as an operand. The buffer begins
+struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra)
+{
+    const struct range *range = parts->range + part * parts->nest->n_axes;
+    int sample = hp_sample_axis(parts->nest);
+    if (!extra->per_sample)
+        return hp_region(parts->nest, extra->operand, range);
+    int64_t n = sample < 0 ? 1 : range[sample].hi - range[sample].lo;
+    return (struct box){ 1, { { 0, n * extra->per_sample } } };
+}
+
+/* A buffer that only one part of an operator uses, for an extra tensor. The buffer begins
  * with the last forward pass of the part and ends with the part's backward pass `number`. */
 static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
-                            int number, int operand)
+                            int number, const struct op_extra *extra)
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct op_parts *l = hp_parts_at(p, number);
     struct extra_span span = hp_extra_span(f->program->lowering, op);
     number = hp_node_number(f, p, hp_pass_at(p, number), part);
     return (struct buffer){
-        .place = { .tensor = f->graph->ops[op].tensor[operand] },
-        .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
+        .place = { .tensor = f->graph->ops[op].tensor[extra->operand] },
+        .box = hp_extra_box(l, part, extra),
         .device = l->device[part],
         .backward = span.again,
         .kept = !span.again,
@@ -138,10 +148,35 @@ static bool keeps_mask(const struct hypar_plan *plan, int op)
            !plan->ops[op].recompute;
 }
 
+/* What a framework that runs operator by operator saves inside of an opaque operator. */
+static int opaque_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
+{
+    const struct attrs *attrs = plan->graph->ops[op].nest->attrs;
+    double numbers = hp_attr(attrs, ATTR_SAVED, 0, 0),
+           bytes = hp_attr(attrs, ATTR_SAVED_BYTES, 0, 0);
+    int n = 0;
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
+        return 0;
+    struct op_extra saved = { .kept = true, .term = TERM_activations };
+    if (numbers > 0) {
+        saved.per_sample = (int64_t)numbers;
+        saved.each_bytes = hp_precision_bytes(plan->precision);
+        out[n++] = saved;
+    }
+    if (bytes > 0) {
+        saved.per_sample = (int64_t)bytes;
+        saved.each_bytes = 1;
+        out[n++] = saved;
+    }
+    return n;
+}
+
 int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     bool loss = nest->kind == OP_CROSS_ENTROPY;
+    if (nest->kind == OP_OPAQUE)
+        return opaque_extras(plan, op, out);
     int errors = error_bytes(plan, op), saved = saved_bytes(plan, nest->kind), n = 0;
     if (keeps_mask(plan, op))
         out[n++] = (struct op_extra){ .operand = nest->n_inputs,
@@ -163,7 +198,7 @@ int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
 static struct buffer buffer_of(const struct buffer_finder *f, const struct body_passes *p,
                                int number, const struct op_extra *extra)
 {
-    struct buffer b = own_of(f, p, number, extra->operand);
+    struct buffer b = own_of(f, p, number, extra);
     b.each_bytes = extra->each_bytes;
     b.mask = extra->mask;
     if (!extra->kept) {

@@ -356,7 +356,6 @@ static void hold_extra(struct memory_finder *f, int op, const struct extra_span 
                        const struct op_extra *extra)
 {
     const struct training_graph *k = &f->s->training;
-    const struct op *at = &f->s->graph->ops[op];
     const struct op_parts *parts = f->s->body[f->body].parts[op];
     const struct op_pass *last = &k->op_pass[span->last];
     const struct op_pass *first = extra->kept ? &k->op_pass[span->first] : last;
@@ -368,8 +367,7 @@ static void hold_extra(struct memory_finder *f, int op, const struct extra_span 
         int device = parts->device[i];
         if (parts->empty[i] || f->like[device] != device)
             continue;
-        struct box box =
-            hp_region(at->nest, extra->operand, parts->range + i * at->nest->n_axes);
+        struct box box = hp_extra_box(parts, i, extra);
         struct boxes_held all = { .box = box, .elements = (double)hp_box_elements(&box) };
         f->holding[device] = (struct holding){ .all = all,
                                                .back = all,

@@ -154,9 +154,12 @@ static void launch(const struct attention *at, const char *kernel, struct cuda_g
 
 /* Passes -------------------------------------------------------------------------------- */
 
-static struct cuda_grid elements(const struct attention *at)
+/* A block for each query. */
+static struct cuda_grid queries(const struct attention *at)
 {
-    return hp_cuda_grid(at->args.heads * at->args.queries * at->args.keys);
+    return (struct cuda_grid){ { (unsigned)(at->args.heads * at->args.queries) },
+                               { CUDA_ATTENTION_THREADS },
+                               0 };
 }
 
 /* One sample, window and member of each group. `first`: nothing has been added to gradients of
@@ -175,13 +178,11 @@ static void attend(const struct attention *at, bool first)
     bool fresh_grad = call->nest->pass[call->pass].writes_grad & call->fresh_grad;
     multiply(at, scores, x, transposed(k), (int64_t[]){ q, s, d }, a->scale, true);
     if (hp_call_writes(call, "m")) {
-        launch(
-            at, "statistics",
-            (struct cuda_grid){ { (unsigned)(a->heads * q) }, { CUDA_ATTENTION_THREADS }, 0 });
+        launch(at, "statistics", queries(at));
         return;
     }
     if (hp_call_writes(call, "y") || hp_call_writes(call, "dv")) {
-        launch(at, "weigh", elements(at));
+        launch(at, "weigh", queries(at));
         if (hp_call_writes(call, "y"))
             multiply(at, matrix_of(at, &at->y, at->q, at->e), scores, v, (int64_t[]){ q, e, s },
                      1, fresh);
@@ -191,7 +192,7 @@ static void attend(const struct attention *at, bool first)
         return;
     }
     multiply(at, errors, dy, transposed(v), (int64_t[]){ q, s, e }, 1, true);
-    launch(at, "errors", elements(at));
+    launch(at, "errors", queries(at));
     if (hp_call_writes(call, "dx"))
         multiply(at, matrix_of(at, &at->dx, at->q, at->d), errors, k, (int64_t[]){ q, d, s }, 1,
                  fresh_grad);

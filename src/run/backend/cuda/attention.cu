@@ -20,22 +20,27 @@ template <class T> static __device__ const T *statistic(const cuda_attention &a,
     return (const T *)a.m + h * a.m_step[0] + q * a.m_step[1];
 }
 
+static __device__ double power(double x, double) { return exp(x); }
+static __device__ double power(double x, float) { return double(expf(float(x))); }
+
 // Products become probabilities; with dp also the errors of scores, which replace dp: for operands times the scale.
+// A block has a query.
 template <class T, bool ERRORS> static __device__ void weigh(const cuda_attention &a)
 {
-    const long long n = a.heads * a.queries * a.keys, step = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        const long long row = i / a.keys, s = i - row * a.keys, h = row / a.queries, q = row - h * a.queries;
+    const long long row = blockIdx.x, h = row / a.queries, q = row - h * a.queries;
+    const T *m = statistic<T>(a, h, q);
+    const double max = double(m[0]), sum = double(m[a.m_second]);
+    const double t = ERRORS ? double(((const T *)a.t)[h * a.t_step[0] + q * a.t_step[1]]) : 0;
+    T *scores = (T *)a.scores + row * a.keys, *dp = (T *)a.dp + row * a.keys;
+    for (long long s = threadIdx.x; s < a.keys; s += blockDim.x) {
         double slope;
-        const double score = score_of<T>(a, h, q, s, double(((T *)a.scores)[i]), slope);
-        const T *m = statistic<T>(a, h, q);
-        const double p = score > a.least ? exp(score - double(m[0])) / double(m[a.m_second]) : 0;
+        const double score = score_of<T>(a, h, q, s, double(scores[s]), slope);
+        const double p = score > a.least ? power(score - max, T(0)) / sum : 0;
         if (ERRORS) {
-            const double t = double(((const T *)a.t)[h * a.t_step[0] + q * a.t_step[1]]);
-            const double error = p * (double(((T *)a.dp)[i]) - t);
-            ((T *)a.dp)[i] = T(a.of_bias ? error : error * slope * a.scale);
+            const double error = p * (double(dp[s]) - t);
+            dp[s] = T(a.of_bias ? error : error * slope * a.scale);
         } else {
-            ((T *)a.scores)[i] = T(p);
+            scores[s] = T(p);
         }
     }
 }
@@ -45,15 +50,16 @@ extern "C" __global__ void weigh_f64(cuda_attention a) { weigh<double, false>(a)
 extern "C" __global__ void errors_f32(cuda_attention a) { weigh<float, true>(a); }
 extern "C" __global__ void errors_f64(cuda_attention a) { weigh<double, true>(a); }
 
-static __device__ void join(double &max, double &sum, double x, double more, double least)
+template <class T> static __device__ void join(double &max, double &sum, double x, double more, double least)
 {
     if (more == 0 || x == least)
         return;
     if (x > max) {
-        sum *= exp(max - x);
+        sum = sum * power(max - x, T(0)) + more;
         max = x;
+    } else {
+        sum += more * power(x - max, T(0));
     }
-    sum += more * exp(x - max);
 }
 
 // A block for each query: the maximum of its scores, and the sum of exp(score - maximum), joined with what is there.
@@ -63,13 +69,13 @@ template <class T> static __device__ void statistics(const cuda_attention &a)
     const long long row = blockIdx.x, h = row / a.queries, q = row - h * a.queries;
     double max = a.least, sum = 0, slope;
     for (long long s = threadIdx.x; s < a.keys; s += blockDim.x)
-        join(max, sum, score_of<T>(a, h, q, s, double(((const T *)a.scores)[row * a.keys + s]), slope), 1, a.least);
+        join<T>(max, sum, score_of<T>(a, h, q, s, double(((const T *)a.scores)[row * a.keys + s]), slope), 1, a.least);
     maxima[threadIdx.x] = max;
     sums[threadIdx.x] = sum;
     for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half)
-            join(maxima[threadIdx.x], sums[threadIdx.x], maxima[threadIdx.x + half], sums[threadIdx.x + half], a.least);
+            join<T>(maxima[threadIdx.x], sums[threadIdx.x], maxima[threadIdx.x + half], sums[threadIdx.x + half], a.least);
     }
     if (threadIdx.x)
         return;
@@ -77,7 +83,7 @@ template <class T> static __device__ void statistics(const cuda_attention &a)
     max = maxima[0];
     sum = sums[0];
     if (!a.fresh)
-        join(max, sum, double(m[0]), double(m[a.m_second]), a.least);
+        join<T>(max, sum, double(m[0]), double(m[a.m_second]), a.least);
     m[0] = T(max);
     m[a.m_second] = sum == 0 ? T(0) : T(sum * exp(max - double(T(max))));
 }

@@ -6,27 +6,28 @@ struct column {
     long long n, c, tap[3], out[3];
 };
 
-static __device__ column find(const cuda_convolution &v, long long i, bool by_sample)
+// With 32 bits where they suffice, because division takes much longer with 64.
+template <class I> static __device__ column find(const cuda_convolution &v, I i, bool by_sample)
 {
-    const long long outputs = v.outputs[0] * v.outputs[1] * v.outputs[2];
-    const long long taps = v.taps[0] * v.taps[1] * v.taps[2], rows = v.channels * taps;
-    long long p = i % outputs, r = i / outputs, n = 0;
+    const I outputs = I(v.outputs[0] * v.outputs[1] * v.outputs[2]);
+    const I taps = I(v.taps[0] * v.taps[1] * v.taps[2]), rows = I(v.channels) * taps;
+    I p = i % outputs, r = i / outputs, n = 0;
     if (by_sample) { // [samples, rows, outputs]
         n = r / rows;
         r -= n * rows;
     } else { // [rows, samples, outputs]
-        n = r % v.samples;
-        r /= v.samples;
+        n = r % I(v.samples);
+        r /= I(v.samples);
     }
     column at;
     at.n = n;
     at.c = r / taps;
-    r -= at.c * taps;
+    r %= taps;
     for (int d = 2; d >= 0; d--) {
-        at.tap[d] = r % v.taps[d];
-        r /= v.taps[d];
-        at.out[d] = p % v.outputs[d];
-        p /= v.outputs[d];
+        at.tap[d] = r % I(v.taps[d]);
+        r /= I(v.taps[d]);
+        at.out[d] = p % I(v.outputs[d]);
+        p /= I(v.outputs[d]);
     }
     return at;
 }
@@ -35,7 +36,7 @@ template <class T, bool BY_SAMPLE> static __device__ void gather(const cuda_conv
 {
     const long long step = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < v.n; i += step) {
-        const column at = find(v, i, BY_SAMPLE);
+        const column at = v.n < 1LL << 32 ? find<unsigned>(v, unsigned(i), BY_SAMPLE) : find<long long>(v, i, BY_SAMPLE);
         long long place = at.n * v.x_sample + at.c * v.x_channel;
         bool inside = true;
         for (int d = 0; d < 3; d++) {

@@ -26,7 +26,7 @@ struct row {
     "const double slope = k1 > 0 ? 1 - tanh(score / k1) * tanh(score / k1) : 1; " \
     "if (k1 > 0) score = k1 * tanh(score / k1); score += $b; (void)slope; "       \
     "if (k2 != 0 && @s > @q) continue; "
-#define PROBABILITY SCORE "const double part = score > p.least ? exp(score - $m0) / $m1 : 0; "
+#define PROBABILITY SCORE "const double part = score > p.least ? power(score - $m0) / $m1 : 0; "
 #define SCORE_GRADIENT                                                       \
     PROBABILITY "double dp = 0; "                                            \
                 "for (Index e = 0; e < @#e; e++) dp += $dy[e=e] * $v[e=e]; " \
@@ -90,14 +90,14 @@ static const struct row rows[] = {
 
     { "softmax", "m", "if (k0 != 0 && @c > @^) continue; " JOIN("$x"), "" },
     { "log_softmax cross_entropy", "m", JOIN("$x"), "" },
-    { "softmax", "y", "if (k0 != 0 && @c > @^) continue; acc += exp($x - $m0) / $m1;", "" },
+    { "softmax", "y", "if (k0 != 0 && @c > @^) continue; acc += power($x - $m0) / $m1;", "" },
     { "softmax", "g", "acc += $y * $dy;", "" },
     { "softmax", "dx", "acc += $y * ($dy - $g);", "" },
     { "log_softmax", "y", "acc += $x - $m0 - log($m1);", "" },
     { "log_softmax", "g", "acc += $dy;", "" },
     { "log_softmax", "dx", "acc += $dy - exp($y) * $g;", "" },
     { "cross_entropy", "y", "const Index label = $l; if (label >= @<c && label < @>c) acc += (log($m1) + $m0 - $x[c=label]) / k0;", "c" },
-    { "cross_entropy", "dx", "const Index label = $l; if (label >= 0 && label < @#c) acc += (exp($x - $m0) / $m1 - (@c == label)) / k0 * $dy;", "" },
+    { "cross_entropy", "dx", "const Index label = $l; if (label >= 0 && label < @#c) acc += (power($x - $m0) / $m1 - (@c == label)) / k0 * $dy;", "" },
     { "mse_loss", "y", "const double error = $x - $l; acc += error * error / k0;", "" },
     { "mse_loss", "dx", "acc += 2 * ($x - $l) / k0 * $dy;", "" },
     { "mse_loss", "dl", "acc -= 2 * ($x - $l) / k0 * $dy;", "" },
@@ -161,7 +161,8 @@ static void fill_in_windows(const struct nest *nest, char room[FORMULA_BYTES])
         if (window)
             snprintf(weight + m, sizeof weight - m, "weight_at(in[%d], p%d) * ", d - 1, d);
     }
-    replace(room, "AT)", strcat(at, ")"));
+    snprintf(at + strlen(at), sizeof at - strlen(at), ")");
+    replace(room, "AT)", at);
     replace(room, "WEIGHT ", weight);
 }
 

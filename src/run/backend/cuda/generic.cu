@@ -51,16 +51,22 @@ static __device__ double draw(unsigned long long key, unsigned long long index)
     return double((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
 }
 
+// e^x, as exactly as numbers in memory are.
+static __device__ double power_of(double x, double) { return exp(x); }
+static __device__ double power_of(double x, float) { return double(expf(float(x))); }
+static __device__ double power(double x) { return power_of(x, Real(0)); }
+
 // Softmax: a maximum, and the sum of exp(x - maximum).
 static __device__ void join(double &max, double &sum, double x, double more, double least)
 {
     if (more == 0 || x == least)
         return;
     if (x > max) {
-        sum *= exp(max - x);
+        sum = sum * power(max - x) + more;
         max = x;
+    } else {
+        sum += more * power(x - max);
     }
-    sum += more * exp(x - max);
 }
 
 // Norms: x normalised is (x - mean) rate.
