@@ -11,6 +11,7 @@
  * it. --options: appended to the machine's word. --rows prints every row. */
 #include <math.h>
 
+#include "base/parallel.h"
 #include "bench/bench.h"
 #include "bench/figures.h"
 #include "bench/truth/truth.h"
@@ -232,24 +233,15 @@ static void print_left_out(const char *table, const struct truth_row *rows, int 
     }
 }
 
-static void predict_rows(struct figures *f, const struct asked *a,
-                         const struct truth_table *table, struct truth_row *rows, int n)
+/* Leave out the rows that are not asked for. */
+static void take_rows(const struct asked *a, struct truth_row *rows, int n)
 {
     int seen = 0;
-    figure(f, table->name, table->what, "s");
     for (int i = 0; i < n; i++) {
         struct truth_row *r = &rows[i];
         if (!r->left_out && (!(strstr(r->name, a->where) || strstr(r->source, a->where)) ||
                              seen++ % a->every != 0))
             r->left_out = "not asked for";
-        if (r->left_out)
-            continue;
-        truth_predict(r, a->options);
-        if (*r->predicted.failure)
-            continue;
-        if (a->rows)
-            print_row(r);
-        figure_point(f, r->name, r->device, r->step_s, r->predicted.step_s);
     }
 }
 
@@ -259,6 +251,47 @@ struct read_table {
     struct truth_row *rows;
     int n;
 };
+
+/* The rows of all tables, predicted side by side. */
+struct predicting {
+    struct truth_row **row;
+    int n;
+    const char *options;
+};
+
+static void predict_row(void *arg, int i)
+{
+    const struct predicting *p = arg;
+    truth_predict(p->row[i], p->options);
+}
+
+static void predict_rows(struct arena *arena, const struct read_table *t, int n_tables,
+                         const char *options)
+{
+    struct predicting p = { .options = options };
+    int all = 0;
+    for (int k = 0; k < n_tables; k++)
+        all += t[k].n;
+    p.row = NEW(arena, struct truth_row *, all + 1);
+    for (int k = 0; k < n_tables; k++)
+        for (int i = 0; i < t[k].n; i++)
+            if (!t[k].rows[i].left_out)
+                p.row[p.n++] = &t[k].rows[i];
+    hp_parallel(p.n, 0, predict_row, &p);
+}
+
+static void print_rows(struct figures *f, const struct read_table *t, bool rows)
+{
+    figure(f, t->table->name, t->table->what, "s");
+    for (int i = 0; i < t->n; i++) {
+        const struct truth_row *r = &t->rows[i];
+        if (!is_predicted(r))
+            continue;
+        if (rows)
+            print_row(r);
+        figure_point(f, r->name, r->device, r->step_s, r->predicted.step_s);
+    }
+}
 
 static void print_groups(const struct read_table *t, bool terms)
 {
@@ -428,8 +461,11 @@ static void steps(struct figures *f, const struct asked *a)
         if (t[n].n == 0 || t[n].n > MOST_ROWS)
             printf("skipped: no %s.csv beside the tree\n", t[n].table->name);
         else
-            predict_rows(f, a, t[n].table, t[n].rows, t[n].n), n++;
+            take_rows(a, t[n].rows, t[n].n), n++;
     }
+    predict_rows(&arena, t, n, a->options);
+    for (int i = 0; i < n; i++)
+        print_rows(f, &t[i], a->rows);
     printf("\n%s", error_heading);
     for (int i = 0; i < n; i++)
         print_groups(&t[i], false);

@@ -1,5 +1,6 @@
 /* From a row to its plan file, and to what the simulator says of it. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -174,30 +175,52 @@ static struct truth_prediction simulate(const char *text, const struct truth_row
     return p;
 }
 
-/* Plans that were simulated, by their text. */
+/* Plans that were simulated, by their text, or are being simulated by another thread. */
 static struct known {
     struct known *next;
     struct truth_prediction prediction;
+    bool done;
     char text[TRUTH_PLAN];
 } * known;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t some_done = PTHREAD_COND_INITIALIZER;
+
+/* With the lock. Plans that nobody has begun are added; *begun says that there was one. */
+static struct known *find_known(const char *text, bool *begun)
+{
+    struct known *k = known;
+    while (k && strcmp(k->text, text) != 0)
+        k = k->next;
+    *begun = k != NULL;
+    if (k)
+        return k;
+    k = calloc(1, sizeof *k);
+    if (!k)
+        must(HYPAR_RUNTIME, &(struct hypar_error){ "out of memory" });
+    strcpy(k->text, text);
+    k->next = known;
+    return known = k;
+}
 
 static struct truth_prediction predict(const struct truth_row *row, const char *options)
 {
     char text[TRUTH_PLAN];
+    bool begun;
     truth_plan(row, options, text);
-    struct known *k = known;
-    while (k && strcmp(k->text, text) != 0)
-        k = k->next;
-    if (!k) {
-        k = calloc(1, sizeof *k);
-        if (!k)
-            must(HYPAR_RUNTIME, &(struct hypar_error){ "out of memory" });
-        strcpy(k->text, text);
-        k->prediction = simulate(text, row);
-        k->next = known;
-        known = k;
-    }
-    return k->prediction;
+    pthread_mutex_lock(&lock);
+    struct known *k = find_known(text, &begun);
+    while (begun && !k->done)
+        pthread_cond_wait(&some_done, &lock);
+    pthread_mutex_unlock(&lock);
+    if (begun)
+        return k->prediction;
+    struct truth_prediction made = simulate(text, row);
+    pthread_mutex_lock(&lock);
+    k->prediction = made;
+    k->done = true;
+    pthread_cond_broadcast(&some_done);
+    pthread_mutex_unlock(&lock);
+    return made;
 }
 
 /* What was not printed ------------------------------------------------------------------- */

@@ -187,6 +187,14 @@ static void read_case(struct truth_row *r)
         r->first_layers = r->last_layers = 2;
 }
 
+/* Composer's mixed_precision DEFAULT converts gradients to fp32 before they are divided and
+ * summed: 2 + 2, 2 + 4 and 4 + 4 bytes of an element (src/plan/frameworks.c). */
+static void read_composer(struct truth_row *r)
+{
+    if (strcmp(r->gradients, "DEFAULT") == 0)
+        add_members(r, ",sums=fp32,sum_copy_bytes=18");
+}
+
 /* Nanotron cuts stages by arithmetic: a stage ends with the layer that goes past its share. */
 static void read_nanotron(struct truth_row *r)
 {
@@ -213,7 +221,8 @@ static const char *why_not(const struct truth_row *r)
         { says(r, "tunable_overlap"), "micro-batches in groups of another size than stages" },
         { says(r, "account_for_embedding"), "a stage without layers" },
         { says(r, "no_masked_softmax") || says(r, "uninstall_te"), "softmax in fp32" },
-        { strcmp(r->parameters, "fp32") == 0, "fp32 parameters under autocast" },
+        { strcmp(r->parameters, "fp32") == 0 && strcmp(r->framework, "eager") != 0,
+          "fp32 parameters under autocast, in fused kernels" },
         { !*r->word && (r->layers == 0 || r->batch == 0), "settings not printed" },
         { r->devices == 0, "number of devices not printed" },
         { r->step_s == 0, "step not printed" },
@@ -240,6 +249,8 @@ static void leave_out_old(struct truth_row *rows, int n)
 /* A step on one device. */
 static void complete_single(struct truth_row *r)
 {
+    if (strcmp(r->parameters, "bf16") == 0)
+        add_members(r, ",autocast=no");
     r->word = r->model;
     r->device = r->table->one_device;
     r->devices = r->data = r->chunks = 1;
@@ -295,6 +306,7 @@ int truth_read(struct arena *arena, const struct truth_table *table, struct trut
             r->framework = table->framework;
         if (table->cases)
             read_case(r);
+        read_composer(r);
         r->left_out = why_not(r);
         complete(r);
     }

@@ -127,7 +127,13 @@ struct hypar_framework {
                         to the largest part */
     int prefetch;    /* layers ahead that divided parameters are gathered at most; 0: as the
                         plan says, in operators */
-    double layer_s;  /* that the host adds to the kernels of every layer, in each half */
+    /* Bytes that a device reads and writes, beside messages, for each element of a divided
+     * parameter that is gathered, and of a gradient that replicas sum: buffers are filled,
+     * divided by the number of replicas, converted, emptied. */
+    double gather_copy_bytes, sum_copy_bytes;
+    bool gathers_by_piece; /* the host copies updated parameters that are gathered piece by
+                              piece: a kernel for each replica's piece of each parameter */
+    double layer_s;        /* that the host adds to the kernels of every layer, in each half */
     double slot_s;   /* ... to every slot, where there are stages: a micro-batch of a stage
                         in one half */
     double bucket_s; /* that the host adds to every sum of gradients and to every gather */

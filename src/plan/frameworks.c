@@ -9,6 +9,16 @@
 /* torch.distributed.pipelining of PyTorch 2.13 on a Xeon of 2.5 GHz: 0.12 to 0.22 ms of the host
  * for a slot of 1F1B, 0.18 to 0.26 of GPipe, beside the operators (bench/torch_slot.py). */
 #define PYTORCH_PIPELINE .slot_s = 0.2e-3
+/* Copies around messages, bytes of an element. fully_shard() copies gathered parameters out of
+ * one buffer (split_with_sizes_copy, 2 + 2) and gradients into one in fp32 (_chunk_cat, 2 + 4;
+ * torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py). The older class computes with the
+ * buffer itself; gradients of its views are joined (2 + 2) and divided before they are summed
+ * (2 + 2; _runtime_utils.py, _reduce_grad), in fp32 (4 + 4) after a conversion (2 + 4). DDP
+ * divides fp32 gradients into buckets (4 + 4) and copies sums out of these (4 + 4;
+ * torch/csrc/distributed/c10d/reducer.cpp). */
+#define FULLY_SHARD_COPIES .gather_copy_bytes = 4, .sum_copy_bytes = 6
+#define FSDP1_SHORT_COPIES .sum_copy_bytes = 8
+#define DDP_COPIES         .sum_copy_bytes = 16
 /* PyTorch's divided parameters: gathered a layer ahead, in 16 bits. */
 #define PYTORCH_SHARDED \
     .kernels = HYPAR_KERNELS_EAGER, .gathers = HYPAR_WIDTH_SHORT, .prefetch = 1, \
@@ -41,6 +51,7 @@ static const struct hypar_framework rows[] = {
             "bench/torch_slot.py.",
         .kernels = HYPAR_KERNELS_EAGER,
         .autocast = true,
+        DDP_COPIES,
         .row_shards = true,
         PYTORCH_PIPELINE,
     },
@@ -62,6 +73,7 @@ static const struct hypar_framework rows[] = {
             "Stages by torch.distributed.pipelining (as eager). FSDP2 divides rows: "
             "torch/distributed/fsdp/_fully_shard/_fsdp_param.py.",
         PYTORCH_SHARDED,
+        FULLY_SHARD_COPIES,
         .row_shards = true,
         PYTORCH_PIPELINE,
         FP32_GRADIENTS,
@@ -76,6 +88,7 @@ static const struct hypar_framework rows[] = {
                   "measured steps "
                   "grow with the sequence as FlashAttention 1 does.",
         PYTORCH_SHARDED,
+        FSDP1_SHORT_COPIES,
         .attention = HYPAR_ATTENTION_FLASH1,
         .sums = HYPAR_WIDTH_SHORT,
     },
@@ -91,6 +104,7 @@ static const struct hypar_framework rows[] = {
             "checkpointing 'op' keeps attention and every second product "
             "(parallelize_llama.py); stages by torch.distributed.pipelining (as eager).",
         PYTORCH_SHARDED,
+        FULLY_SHARD_COPIES,
         PYTORCH_PIPELINE,
         FP32_GRADIENTS,
         .attention = HYPAR_ATTENTION_FLASH2,
@@ -156,7 +170,9 @@ static const struct hypar_framework rows[] = {
             "and scripts/scaling_benchmarks.py): FlashAttention 2 and norms by Triton, other "
             "operators one by one; gradients added up in one fp32 buffer, that PyTorch's DDP "
             "sums beside the last backward pass with short copies in its buckets, or that one "
-            "all-reduce sums after it where the optimizer is divided; logits in fp32, and less "
+            "all-reduce sums after it where the optimizer is divided (then parameters are "
+            "gathered into views of each replica's piece, all_gather_coalesced); logits in "
+            "fp32, and less "
             "their maximum; REDUCE_SCATTER tensor parallelism with asynchronous exchanges.",
         .kernels = HYPAR_KERNELS_EAGER,
         .attention = HYPAR_ATTENTION_FLASH2,
@@ -164,6 +180,7 @@ static const struct hypar_framework rows[] = {
         .gathers = HYPAR_WIDTH_SHORT,
         .sums = HYPAR_WIDTH_FP32,
         .loss = HYPAR_WIDTH_FP32,
+        .gathers_by_piece = true,
         .bucket_bytes = 25e6,
         WAITS([HYPAR_TRAFFIC_GRADIENTS] = true, [HYPAR_TRAFFIC_TENSOR] = true),
         .memory = { .logits_fp32 = 2,

@@ -222,6 +222,73 @@ static void add_casts(struct timing *s, const struct op_pass *what, const struct
     }
 }
 
+/* Copies around messages ------------------------------------------------------------------ */
+
+/* Do replicas share the samples of an operator, so that its gradients are summed? */
+static bool has_replicas(const struct op_parts *l)
+{
+    int sample = hp_sample_axis(l->nest);
+    return l->n_parts > l->n_each || (sample >= 0 && hp_degree(l->split, sample) > 1);
+}
+
+/* Is it the first pass of its operator in this half, for which parameters are gathered? Those
+ * that are gathered to compute a value again stay for the backward half. */
+static bool begins_half(const struct timing *s, const struct op_pass *what)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct op *op = &s->lowering->graph->ops[what->op];
+    bool again = s->lowering->plan->ops[what->op].recompute;
+    if (what->backward && !what->again && again)
+        return false;
+    for (int p = 0; p < what->pass; p++)
+        if (op->nest->pass[p].backward == op->nest->pass[what->pass].backward &&
+            hp_op_pass(k, what->op, p, what->again) >= 0)
+            return false;
+    return true;
+}
+
+/* Bytes that the framework copies for a pass of a part, beside messages: of parameters that it
+ * gathers before the pass, and of gradients that the pass hands over to be summed. */
+static double copied_bytes(const struct timing *s, const struct op_pass *what,
+                           const struct op_parts *l, int part)
+{
+    const struct hypar_framework *as = &s->costs->settings.framework;
+    const struct hypar_graph *g = s->lowering->graph;
+    const struct op *op = &g->ops[what->op];
+    bool gathers = s->lowering->plan->ops[what->op].shard == HYPAR_SHARD_PARAMETERS &&
+                   begins_half(s, what);
+    double sum = 0;
+    for (int o = 0; o < l->nest->n_inputs; o++) {
+        int t = op->tensor[o];
+        if (t < 0 || g->tensors[t].kind != TENSOR_PARAM)
+            continue;
+        bool summed = l->nest->pass[what->pass].writes_grad >> o & 1 && !what->again;
+        struct box box = hp_region(l->nest, o, l->range + part * l->nest->n_axes);
+        sum += (double)hp_box_elements(&box) *
+               ((gathers ? as->gather_copy_bytes : 0) + (summed ? as->sum_copy_bytes : 0));
+    }
+    return sum;
+}
+
+static void add_copies(struct timing *s, const struct op_pass *what, const struct op_parts *l,
+                       struct kernel_run *run)
+{
+    const struct hypar_framework *as = &s->costs->settings.framework;
+    if (!(as->gather_copy_bytes + as->sum_copy_bytes > 0) || what->resend || !has_replicas(l))
+        return;
+    for (int part = 0; part < l->n_parts; part++) {
+        if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
+            continue;
+        struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
+        struct work work = { .bytes = copied_bytes(s, what, l, part) };
+        double seconds = hp_stream_seconds(&work, &at);
+        run->seconds[l->rank[part]] += seconds;
+        run->energy[l->rank[part]].arithmetic_j += seconds * hp_running_w(at.device);
+        run->energy[l->rank[part]].dram_j +=
+            hp_work_energy(&work, at.device, at.precision).dram_j;
+    }
+}
+
 /* A compiled kernel reads the existing error and adds to it. In eager mode another kernel reads
  * both and writes the sum. */
 static void add_to_errors(struct timing *s, const struct op_pass *what,
@@ -284,6 +351,7 @@ static struct kernel_run run_kernels(struct timing *s, int b, int group)
         bool any = walk.before != NULL;
         enum kernel_step step = next_pass(s, &walk, i);
         add_casts(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
+        add_copies(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
         if (step == STEP_FREE)
             continue;
         if (step == STEP_BEGINS && any)
@@ -439,6 +507,19 @@ static void add_exchange(struct timing *s, int b, int exchange, double each_s, d
     }
 }
 
+/* Parameters that are gathered after their update, copied piece by piece. */
+static void add_pieces(struct timing *s, int exchange, double *kernels, double *host_s)
+{
+    const struct pattern *p = hp_exchange_pattern(s->lowering, 0, exchange);
+    bool gathered = s->lowering->training.exchange[exchange].division == DIVIDE_GATHER;
+    for (int c = 0; gathered && c < p->n_comms; c++)
+        for (int i = 0; i < p->comm[c].n_devices; i++) {
+            int device = p->comm[c].device[i], pieces = p->comm[c].n_devices;
+            kernels[device] += pieces;
+            host_s[device] += pieces * s->costs->launch_s[device];
+        }
+}
+
 /* The time of the hosts in a step, by device. */
 struct launches {
     double *kernels, *seconds;
@@ -491,6 +572,8 @@ double hp_count_kernels(struct timing *s, double *launch_s)
     }
     for (int x = 0; bucket_s > 0 && x < k->n_tail; x++)
         add_exchange(s, 0, k->n_exchanges + x, bucket_s, all.seconds);
+    for (int x = 0; s->costs->settings.framework.gathers_by_piece && x < k->n_tail; x++)
+        add_pieces(s, k->n_exchanges + x, all.kernels, all.seconds);
     for (int d = 0; d < s->costs->n_devices; d++)
         if (all.seconds[d] > *launch_s ||
             (all.seconds[d] == *launch_s && all.kernels[d] > most)) {

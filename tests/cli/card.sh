@@ -23,6 +23,7 @@ same() { # what both do; then options of the run on the card
 }
 same 'one rank' '--steps 3 --optimizer adamw --clip 1'
 same 'two ranks that share the card' '--steps 2 --ranks 2 --in-process'
+if hypar --version | grep -q '^mpi: yes'; then same 'two processes' '--steps 2 --ranks 2'; fi
 same 'products in tf32, which the stand-in does not round' '--steps 2' --precision tf32
 losses --steps 4 --kernels reference >"$dir/cpu"
 losses --steps 2 --device cuda --checkpoint "$dir/half" >"$dir/card"

@@ -157,7 +157,7 @@ $ hypar plan lenet-c --batch 64 --on full:2,device=h100 --planner dp --as eager 
 > launches       the host, longer than its device  598 us  100.0 %          -
 >
 > what would help                    step   change   memory
-> launches captured (CUDA graphs)  185 us*   -69 %  1.18 GB
+> launches captured (CUDA graphs)  188 us*   -69 %  1.18 GB
 > hosts twice as fast              299 us    -50 %  1.18 GB
 > 2 micro-batches instead of 1     1.2 ms   +100 %  1.18 GB
 > * the fastest
@@ -428,7 +428,7 @@ $ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 
 > exposed is the rest of the step: exchanges, bubbles and launches that it does
 > not hide.
 > flexflow cannot be told apart from it: the ratio of two such steps is off by up
-> to 23.2 % (8 of 10).
+> to 16.5 % (8 of 10).
 >
 $ cd $TMP && hypar explain auto.json --on cluster:2x2,intra=1GB/s --operators 1 | sed -n '/^Found/,/^planner/p'
 > hypar: note: 2 of 4 devices have nothing to do

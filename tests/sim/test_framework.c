@@ -490,6 +490,76 @@ static void autocast_converts(void **state)
     expect_near("messages", with.comm_bytes, 2 * without.comm_bytes, 1e-3); /* gradients */
 }
 
+/* Seconds that device 0 computes. */
+static double busy_seconds(const char *machine, const char *layout, const char *as)
+{
+    struct hypar_plan *plan = plan_on(machine, GPT, layout, as);
+    struct hypar_sim_options how = hypar_as_planned(plan, NULL);
+    struct hypar_sim *sim = simulate(plan, &how);
+    double seconds = hypar_sim_device(sim, 0).busy_s;
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+    return seconds;
+}
+
+static double param_elements(void)
+{
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, replicas, "compiled");
+    double sum = 0;
+    for (int t = 0; t < plan->graph->n_tensors; t++)
+        if (plan->graph->tensors[t].kind == TENSOR_PARAM)
+            sum += (double)hp_shape_elements(&plan->graph->tensors[t].shape);
+    hypar_plan_free(plan);
+    return sum;
+}
+
+/* Copies take the memory's time for every element, where replicas sum or gather it: gradients
+ * once a step, divided parameters in each half, and nothing on one device. The tied table is
+ * read, and its gradient written, by two operators. */
+static void copies_around_messages_take_time(void **state)
+{
+    (void)state;
+    static const char one[] = "full:1,device=h200", two[] = "full:2,device=h200";
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    assert_int_equal(hypar_machine_read(&machine, one, &err), HYPAR_OK);
+    const struct hypar_device *h200 = hypar_machine_device(machine, 0);
+    double tied = 64 * 64, rate = h200->memory_bytes_per_s * h200->kernels.stream_efficiency;
+    double step_s = (param_elements() + tied) * 1000 / rate;
+    hypar_machine_free(machine);
+    expect_near("sums",
+                busy_seconds(two, replicas, "compiled,sum_copy_bytes=1000") -
+                    busy_seconds(two, replicas, "compiled"),
+                step_s, 1e-3);
+    expect_near("gathers",
+                busy_seconds(two, divided, "compiled,gather_copy_bytes=1000") -
+                    busy_seconds(two, divided, "compiled"),
+                2 * step_s, 1e-3);
+    assert_true(busy_seconds(two, replicas, "compiled,gather_copy_bytes=1000") ==
+                busy_seconds(two, replicas, "compiled"));
+    assert_true(busy_seconds(one, "\"data\": 1", "compiled,sum_copy_bytes=1000") ==
+                busy_seconds(one, "\"data\": 1", "compiled"));
+}
+
+/* After an update each device copies two pieces of every parameter. */
+static void pieces_are_kernels(void **state)
+{
+    (void)state;
+    static const char owned[] = "\"data\": 2, \"shard\": \"optimizer\"";
+    struct hypar_plan *plan = plan_on("full:2,device=h200", GPT, owned, "nanotron");
+    int params = 0;
+    for (int t = 0; t < plan->graph->n_tensors; t++)
+        params += plan->graph->tensors[t].kind == TENSOR_PARAM;
+    hypar_plan_free(plan);
+    struct hypar_sim_summary with = run(owned, "nanotron"),
+                             without = run(owned, "nanotron,gathers_by_piece=no");
+    assert_int_equal(with.kernels - without.kernels, 2 * params);
+    expect_near("host", with.launch_s - without.launch_s,
+                2 * params * (without.launch_s / without.kernels), 1e-6);
+    assert_true(run(replicas, "nanotron").kernels ==
+                run(replicas, "nanotron,gathers_by_piece=no").kernels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +581,8 @@ int main(void)
         cmocka_unit_test(selective_is_as_the_framework_says),
         cmocka_unit_test(a_loss_in_fp32_moves_twice_the_bytes),
         cmocka_unit_test(autocast_converts),
+        cmocka_unit_test(copies_around_messages_take_time),
+        cmocka_unit_test(pieces_are_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

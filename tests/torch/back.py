@@ -174,6 +174,7 @@ class Back(unittest.TestCase):
                 self.assertEqual(step["profile"]["measured_passes"], step["profile"]["passes"], name)
                 sum_s = told["operators_s"] + profile.told[0]["update_s"]  # of updates those of the whole batch
                 self.assertAlmostEqual(step["step_s"] / sum_s, 1, delta=1e-4, msg=(name, told))
+            self.assertTrue(profile.summary().endswith("; plans with this profile predict operators and update alone"), profile.summary())
 
     def test_halves_are_measured(self):
         for name, profile in self.measured.items():

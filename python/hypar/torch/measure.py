@@ -48,7 +48,8 @@ class Profile:
         whole = self.told[0]
         return (f"a step takes {1e3 * self.step_s:.3g} ms; in the profiler {1e3 * whole['step_s']:.3g} ms: "
                 f"operators {1e3 * whole['operators_s']:.3g} ms, update {1e3 * whole['update_s']:.3g} ms, "
-                f"other {1e3 * (whole['other_s'] + whole['computed_s'] - whole['operators_s']):.3g} ms")
+                f"other {1e3 * (whole['other_s'] + whole['computed_s'] - whole['operators_s']):.3g} ms; plans with this profile predict "
+                "operators and update alone")
 
 
 # Bars ---------------------------------------------------------------------------------------------------------------------
