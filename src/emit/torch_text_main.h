@@ -101,6 +101,24 @@ static const char TEXT_TELL[] =
 "                print(f\"bytes {what}: measured {found:.0f}, planned {planned:.0f} ({found / planned if planned else 1:.3f}){more}\")\n"
 "\n\n";
 
+static const char TEXT_AGREED[] =
+"def agreed(make, what):\n"
+"    \"\"\"What a function of the user's returns; if it fails on some rank, all end, and one line says why.\"\"\"\n"
+"    made, why, every = None, None, [None] * dist.get_world_size()\n"
+"    try:\n"
+"        made = make()\n"
+"    except Exception as failed:\n"
+"        first = (str(failed).splitlines() or [\"\"])[0]\n"
+"        code, line = [(f.f_code, n) for f, n in traceback.walk_tb(failed.__traceback__)][-1]\n"
+"        why = f\"{what}: {type(failed).__name__}: {first} ({code.co_filename}:{line})\"\n"
+"    dist.all_gather_object(every, why)\n"
+"    ranks = [r for r, other in enumerate(every) if other]\n"
+"    if ranks:\n"
+"        where = \"\" if len(ranks) == len(every) else f\"rank {ranks[0]}: \"\n"
+"        raise Refused(where + every[ranks[0]])\n"
+"    return made\n"
+"\n\n";
+
 static const char TEXT_MAIN[] =
 "def this_device(mesh):\n"
 "    return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == \"cuda\" else []))\n"
@@ -130,7 +148,7 @@ static const char TEXT_MAIN[] =
 "        make = getattr(importlib.import_module(module), name)\n"
 "    except (ImportError, AttributeError, ValueError) as why:\n"
 "        raise Refused(f\"{function}: {type(why).__name__}: {why}\") from why\n"
-"    made = make()\n"
+"    made = agreed(make, function)\n"
 "    if not isinstance(made, tuple) or len(made) not in (2, 3):\n"
 "        raise Refused(f\"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments\")\n"
 "    model, given, target = (*made, None)[:3]\n"

@@ -60,7 +60,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\nimport inspect\n", to);
     fprintf(to,
-            "%simport math\nimport os\nimport pickle\n%simport sys\nimport weakref\n"
+            "%simport math\nimport os\nimport pickle\n%simport sys\nimport traceback\nimport "
+            "weakref\n"
             "import zlib\n\n",
             s->stages ? "import logging\n" : "", has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
@@ -436,7 +437,11 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
             "            loss = loss_of(model(*a, **k), t)%s / MICRO_BATCHES\n"
             "            loss.backward()\n",
             sum_factor(s));
-    fprintf(to, "            total = total + loss.detach()%s\n",
+    fprintf(to,
+            "            loss = loss.detach()%s\n"
+            "            total = total + loss.to(torch.promote_types(loss.dtype, "
+            "torch.float32))  # a model "
+            "may compute its own in bf16\n",
             s->n_tensor ? ".full_tensor()" : "");
     put_gradients(s, t, "model", to);
     fputs("        total = total / mesh.size()\n"
@@ -600,6 +605,7 @@ static void put_main(const struct torch_script *s, FILE *to)
     snprintf(optimizer, sizeof optimizer, "torch.optim.%s(params, lr=%g%s)",
              optimizers[kind].name, hp_usual_rate(kind), optimizers[kind].more);
     put_own(s, to);
+    fputs(TEXT_AGREED, to);
     fprintf(to, TEXT_MAIN,
             s->plan->precision == HYPAR_TF32
                 ? "    torch.set_float32_matmul_precision(\"high\")\n"

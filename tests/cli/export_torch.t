@@ -25,6 +25,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import pickle
 > import re
 > import sys
+> import traceback
 > import weakref
 > import zlib
 >
@@ -714,6 +715,23 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return x.to(mesh.device_type)
 >
 >
+> def agreed(make, what):
+>     """What a function of the user's returns; if it fails on some rank, all end, and one line says why."""
+>     made, why, every = None, None, [None] * dist.get_world_size()
+>     try:
+>         made = make()
+>     except Exception as failed:
+>         first = (str(failed).splitlines() or [""])[0]
+>         code, line = [(f.f_code, n) for f, n in traceback.walk_tb(failed.__traceback__)][-1]
+>         why = f"{what}: {type(failed).__name__}: {first} ({code.co_filename}:{line})"
+>     dist.all_gather_object(every, why)
+>     ranks = [r for r, other in enumerate(every) if other]
+>     if ranks:
+>         where = "" if len(ranks) == len(every) else f"rank {ranks[0]}: "
+>         raise Refused(where + every[ranks[0]])
+>     return made
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
@@ -743,7 +761,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         make = getattr(importlib.import_module(module), name)
 >     except (ImportError, AttributeError, ValueError) as why:
 >         raise Refused(f"{function}: {type(why).__name__}: {why}") from why
->     made = make()
+>     made = agreed(make, function)
 >     if not isinstance(made, tuple) or len(made) not in (2, 3):
 >         raise Refused(f"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments")
 >     model, given, target = (*made, None)[:3]
@@ -811,6 +829,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import pickle
 > import re
 > import sys
+> import traceback
 > import weakref
 > import zlib
 >
@@ -1027,7 +1046,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             a, k, t = tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[i], (args, kwargs, target))
 >             loss = loss_of(model(*a, **k), t) / MICRO_BATCHES
 >             loss.backward()
->             total = total + loss.detach()
+>             loss = loss.detach()
+>             total = total + loss.to(torch.promote_types(loss.dtype, torch.float32))  # a model may compute its own in bf16
 >         total = total / mesh.size()
 >         dist.all_reduce(total)
 >         return total
@@ -1165,6 +1185,23 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return mine.to(mesh.device_type, copy=True)  # the whole batch need not stay
 >
 >
+> def agreed(make, what):
+>     """What a function of the user's returns; if it fails on some rank, all end, and one line says why."""
+>     made, why, every = None, None, [None] * dist.get_world_size()
+>     try:
+>         made = make()
+>     except Exception as failed:
+>         first = (str(failed).splitlines() or [""])[0]
+>         code, line = [(f.f_code, n) for f, n in traceback.walk_tb(failed.__traceback__)][-1]
+>         why = f"{what}: {type(failed).__name__}: {first} ({code.co_filename}:{line})"
+>     dist.all_gather_object(every, why)
+>     ranks = [r for r, other in enumerate(every) if other]
+>     if ranks:
+>         where = "" if len(ranks) == len(every) else f"rank {ranks[0]}: "
+>         raise Refused(where + every[ranks[0]])
+>     return made
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
@@ -1194,7 +1231,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         make = getattr(importlib.import_module(module), name)
 >     except (ImportError, AttributeError, ValueError) as why:
 >         raise Refused(f"{function}: {type(why).__name__}: {why}") from why
->     made = make()
+>     made = agreed(make, function)
 >     if not isinstance(made, tuple) or len(made) not in (2, 3):
 >         raise Refused(f"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments")
 >     model, given, target = (*made, None)[:3]
@@ -1272,7 +1309,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             a, k, t = tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[i], (args, kwargs, target))
 >             loss = loss_of(model(*a, **k), t) / MICRO_BATCHES
 >             loss.backward()
->             total = total + loss.detach()
+>             loss = loss.detach()
+>             total = total + loss.to(torch.promote_types(loss.dtype, torch.float32))  # a model may compute its own in bf16
 >         total = total / mesh.size()
 >         dist.all_reduce(total)
 >         return total

@@ -387,6 +387,7 @@ CASES = [
     ("bf16-stages", "rotary-own", 2, {"pipeline": 2, "micro_batches": 2, **BF16}),  # tables in fp32 that blocks have
     ("bf16", "rotary-own", 2, {"tensor": 2, **BF16}),
     ("bf16", "rotary16", 2, {"data": 2, **BF16}),  # values are a part of the joint projection, all of which is kept
+    ("bf16", "pair", 2, {"data": 2, "micro_batches": 2, **BF16}),  # whose own loss is bf16
     ("bf16-norms", "norms", 2, {"data": 2, **BF16}),
     ("clip", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5}),  # a parameter of both stages counts once
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
@@ -528,7 +529,9 @@ def train(path, net, how):
                 contexts.enter_context(memory.save(modules))
             if i == STEPS - 1:
                 contexts.enter_context(counter)
-            losses.append(step(target=target, **kwargs).item())
+            loss = step(target=target, **kwargs)
+            assert loss.dtype == torch.float32, f"the mean loss is {loss.dtype}"
+            losses.append(loss.item())
             if "clip" in how:
                 script.clip(modules, mesh)
             optimizer.step()
@@ -645,6 +648,7 @@ def refusals(command):
             lines = [p.communicate()[1].splitlines() for p in started]
             return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
+        broken = told(2, "net:broken")[1][0]
         env.update(MASTER_PORT=str(free_port()))
         measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
                                      env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
@@ -663,7 +667,9 @@ def refusals(command):
     told_whole = [lines[0] == [text] and not lines[1] and codes == [1, 1] for (codes, lines), text in zip(batches, whole)]
     ratios = [float(r) for r in re.findall(r"^bytes .*: measured \d+, planned \d+ \(([\d.]+)\)$", measured, re.MULTILINE)]
     print(measured)
-    if not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
+    print(broken)
+    wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
+    if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
         return False
     helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
     if found != wanted or not helped:
@@ -751,6 +757,11 @@ def double():
 
 def few():
     return MyNet(), next(batches())[0]
+
+def broken():
+    if __import__("os").environ["RANK"] == "1":
+        open("nothing.pt")
+    return example()
 """
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 
