@@ -79,7 +79,7 @@ done
 "$BUILD/bench_hypar" quick --csv "$dir/figures" --svg "$dir/figures" >"$dir/out" || exit 1
 grep -w nan "$dir/out" && echo "bench_hypar: a figure that there is not, expected -" && fail=1
 for figure in "$dir"/figures/*.svg; do
-    case $figure in *-figure-5.svg) continue ;; esac # maps have no scale
+    case $figure in *-figure-5.svg | *-figure-9.svg | *-figure-10.svg) continue ;; esac # maps have no scale
     ticks=$(grep -c -E 'text-anchor="(middle|end)"[^>]*>[0-9.]+<' "$figure")
     [ "$ticks" -ge 4 ] || { echo "$(basename "$figure"): $ticks numbers on its scale" && fail=1; }
     [ -s "${figure%.svg}.csv" ] || { echo "$(basename "$figure"): no table beside it" && fail=1; }

@@ -428,7 +428,7 @@ $ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 
 > exposed is the rest of the step: exchanges, bubbles and launches that it does
 > not hide.
 > flexflow cannot be told apart from it: the ratio of two such steps is off by up
-> to 16.5 % (8 of 10).
+> to 23.4 % (8 of 10).
 >
 $ cd $TMP && hypar explain auto.json --on cluster:2x2,intra=1GB/s --operators 1 | sed -n '/^Found/,/^planner/p'
 > hypar: note: 2 of 4 devices have nothing to do

@@ -271,8 +271,8 @@ $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:
 > hypar: note: measured scripts took 1.2 to 2.2 times the predicted step on an
 >        H200: docs/formats-torch.md
 > --
-> 8 of 10 such steps take 2.72 ms to 8.74 ms (6 measured: exported scripts: gpt2,
-> llama, vit). Why so wide: the measured steps scatter (34 %); messages and
+> 8 of 10 such steps take 2.68 ms to 8.69 ms (6 measured: exported scripts: gpt2,
+> llama, vit). Why so wide: the measured steps scatter (35 %); messages and
 > launches that a step waits for are predicted less well (30 %).
 
 $ hypar plan lenet5 --on full:4 --for jax

@@ -49,12 +49,13 @@ names=$(hypar plan $model --on full:4 --planner 3d --schedule frob 2>&1 | sed "s
 case $names in *gpipe*last-first*) ;; *) wrong "names of schedules: $names" ;; esac
 for name in $names; do
     case $name in
-    none | pipedream) ;;    # a pipeline; other weights than one rank has
-    interleaved | slots) ;; # below
+    none | pipedream | on-their-own) ;; # a pipeline; other weights than one rank has
+    interleaved | zigzag | slots) ;;    # below
     *) try "$name" "$two" '"name": "'$name'", "micro_batches": 5' ;;
     esac
 done
 try interleaved "$four" '"name": "interleaved", "micro_batches": 4, "chunks": 2'
+try zigzag "$around" '"name": "zigzag", "micro_batches": 4, "chunks": 2'
 try 'slots, the last micro-batch first' "$two" '"name": "slots", "micro_batches": 2,
  "slots": [["F0.0", "F0.1", "B0.1", "B0.0"], ["F1.0", "F1.1", "B1.1", "B1.0"]]'
 try 'slots, there and back' "$around" '"name": "slots", "micro_batches": 2, "slots": [
