@@ -234,13 +234,13 @@ static void check_all(enum real real, int step, int full_step)
 static void test_double(void **state)
 {
     (void)state;
-    check_all(REAL_F64, 23, 5);
+    check_all(REAL_F64, 23, 13);
 }
 
 static void test_single(void **state)
 {
     (void)state;
-    check_all(REAL_F32, 97, 29);
+    check_all(REAL_F32, 97, 61);
 }
 
 int main(void)
