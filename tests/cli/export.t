@@ -317,3 +317,7 @@ $ sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "identity"\1/' $TMP/know
 > hypar: note: --rotary-base 10000 is the usual one, which the model has or is
 >        assumed to have; another is to be put in its place
 > torchrun --nproc-per-node 2 pretrain_gpt.py $(grep -v '^#' $TMP/bert.txt)
+
+Stages without --micro-batches: as many as the target's schedule needs.
+$ hypar plan mlp:64-64-64-10 --on full:2,device=a100 --batch 8 --for torch --planner 3d --pipeline 2 2>$TMP/err | sed -n 3p
+> data 1 x tensor 1 x pipeline 2, 2 micro-batches, schedule 1f1b

@@ -90,17 +90,19 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
 
 /* Degrees ---------------------------------------------------------------------------------- */
 
-/* The next number of micro-batches above m: those that divide the samples of a replica, or the
- * one that is asked for; 0: there is none. */
+/* The next number of micro-batches above m: those that divide the samples of a replica and that
+ * the target runs, or the one that is asked for; 0: there is none. */
 static int64_t next_number(const struct threed_search *c, const struct hypar_layout *layout,
                            int64_t m)
 {
     int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
+    int64_t least =
+        hp_least_micro_batches(c->problem, layout->schedule, layout->pipeline * layout->chunks);
     if (asked)
         return m < asked ? asked : 0;
     do
         m = hp_next_divisor(each, m);
-    while (!hp_takes_micro_batches(layout->schedule, layout->pipeline, m));
+    while (m && (m < least || !hp_takes_micro_batches(layout->schedule, layout->pipeline, m)));
     return m <= hp_most_micro_batches(&c->limit, layout->data) ? m : 0;
 }
 
