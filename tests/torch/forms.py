@@ -551,7 +551,8 @@ class Forms(unittest.TestCase):
         self.assertEqual([op.kind for op in made.ops], ["linear", "opaque", "linear", "opaque", "cross_entropy"])
         self.assertEqual([(o["operator"], o["module"]) for o in made.opaque], [("Experts", "1"), ("Experts", "3")])
         self.assertEqual(made.ops[1].inputs, ["0", "1.weight"])
-        self.assertEqual(made.ops[1].attrs, {"shape": [0, 4], "flops": 2 * 2 * 4 * 4})
+        # each sample saves the matrix that was chosen, and its number in 8 bytes
+        self.assertEqual(made.ops[1].attrs, {"shape": [0, 4], "flops": 2 * 2 * 4 * 4, "saved": 4 * 4, "saved_bytes": 8})
 
     def test_branches(self):
         """torch.cond is opaque; what depends on numbers is refused by the user's line."""
