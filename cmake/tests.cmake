@@ -78,7 +78,7 @@ endforeach()
 
 # The proof on a card, whose stand-in is slow.
 if(CMAKE_CXX_COMPILER)
-  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=5 $<TARGET_FILE:test_program_proof>)
+  hypar_add_test(program/proof_card env HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=2 $<TARGET_FILE:test_program_proof>)
 endif()
 
 # tests/fuzz/fuzz_<name>.c: its corpus is an ordinary test; with HYPAR_FUZZ also a fuzzer.
