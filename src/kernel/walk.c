@@ -70,6 +70,8 @@ static void map_axis(struct walk *w, struct walk_map *map, int o, int d)
     const struct nest *nest = w->call->nest;
     const struct dim_map *dim = &nest->operand[o].dim[d];
     int taps = dim->taps ? dim->taps : -1;
+    map->has_windows |=
+        dim->divide || (taps >= 0 && !(nest->pass[w->call->pass].axes >> taps & 1));
     if (dim->divide)
         return;
     struct walk_edge edge = { dim->axis[0], taps, dim->stride,

@@ -35,6 +35,7 @@ struct walk_map {
     int64_t stride[MAX_DIMS];       /* elements from one position to the next, in the view */
     int64_t start, step[WALK_AXES]; /* element: start + the sum of step * index */
     int64_t at, run;                /* at the first point of a run, and between points */
+    bool has_windows;               /* some dimension stands at position 0 (above) */
     int n_edges;
     struct walk_edge edge[MAX_DIMS];
 };

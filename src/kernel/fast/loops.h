@@ -1,4 +1,5 @@
-/* kernel/fast/loops.h - the indices of a walk as few and long loops. Internal to kernel/.
+/* kernel/fast/loops.h - the indices of a walk as few and long loops. Internal to kernel/
+ * and to back ends.
  *
  * Axes along which every operand is dense are one loop, so that the innermost is long:
  *

@@ -646,18 +646,20 @@ static enum combine combine_of(const struct generator *g)
     return g->target->grad ? COMBINE_SUM : g->nest->operand[g->target->to].combine;
 }
 
+/* The end of the names of functions that combine so. */
+static const char *const combine_name[] = {
+    [COMBINE_SUM] = "sum", [COMBINE_MAX] = "max", [COMBINE_SOFTMAX] = "softmax"
+};
+
 /* Put acc, and acc1 of pairs, into the target. */
 static void say_write(struct generator *g)
 {
-    static const char *const name[] = {
-        [COMBINE_SUM] = "sum", [COMBINE_MAX] = "max", [COMBINE_SOFTMAX] = "softmax"
-    };
     const struct instead first = { '*', NONE, 1, "0" }, none = { 0, NONE, 0, NULL };
     const struct place *p = place_of(g, g->target->to, g->target->grad);
     bool fresh = g->target->fresh && !g->out->leaves_out;
     say(g, "Real *to = (Real *)p.data[%d] + (", p->data);
     say_index(g, p, g->pair ? &first : &none);
-    say(g, ");\nput_%s%s<%s>(to, ", name[combine_of(g)],
+    say(g, ");\nput_%s%s<%s>(to, ", combine_name[combine_of(g)],
         g->pair && combine_of(g) == COMBINE_SUM ? "s" : "", fresh ? "true" : "false");
     if (g->pair)
         say(g, "p.v[%d], ", p->whole == NONE ? number(g, 0) : p->whole);
@@ -706,9 +708,6 @@ static void say_threads(struct generator *g, int outer)
 /* A column of threads for each element: the threads of a block with the same threadIdx.x. */
 static void say_columns(struct generator *g, int outer)
 {
-    static const char *const name[] = {
-        [COMBINE_SUM] = "sum", [COMBINE_MAX] = "max", [COMBINE_SOFTMAX] = "softmax"
-    };
     say(g,
         "const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "bool mine = at < p.v[%d];\nIndex rest = mine ? Index(at) : 0;\n",
@@ -725,7 +724,7 @@ static void say_columns(struct generator *g, int outer)
     say_indices(g, g->inner, g->n_inner);
     say_body(g);
     say(g, "}\njoin_column_%s(acc, acc1);\nif (!mine || threadIdx.y) return;\n",
-        name[combine_of(g)]);
+        combine_name[combine_of(g)]);
     say_write(g);
 }
 

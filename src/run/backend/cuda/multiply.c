@@ -1,72 +1,9 @@
 /* Sums of products of two operands as products of matrices, by cuBLAS. */
 #include "run/backend/cuda/multiply.h"
 
-#include <string.h>
-
+#include "kernel/fast/loops.h"
 #include "run/backend/cuda/cuda.h"
 #include "run/backend/cuda/driver.h"
-
-/* Axes that the same operands have, merged where their elements follow each other. */
-struct group {
-    int n;
-    struct merged {
-        int64_t extent, step[3]; /* of the target and of both factors */
-    } axis[MAX_AXES + 1];
-};
-
-enum {
-    ROWS,
-    COLUMNS,
-    SUMMED,
-    EACH,
-    GROUPS
-}; /* axes of target and first, target and second, ... */
-
-static void add_axis(struct group *g, int64_t extent, const int64_t step[3])
-{
-    struct merged new = { extent, { step[0], step[1], step[2] } };
-    int at = g->n;
-    if (extent == 1)
-        return;
-    while (at > 0 &&
-           (g->axis[at - 1].step[0] + g->axis[at - 1].step[1] + g->axis[at - 1].step[2] <
-            step[0] + step[1] + step[2])) {
-        g->axis[at] = g->axis[at - 1];
-        at--;
-    }
-    g->axis[at] = new;
-    g->n++;
-}
-
-static bool follows(const struct merged *outer, const struct merged *inner)
-{
-    for (int i = 0; i < 3; i++)
-        if (outer->step[i] != inner->step[i] * inner->extent)
-            return false;
-    return true;
-}
-
-/* Merge neighbours; the largest comes last. */
-static void merge(struct group *g)
-{
-    int n = 0, largest = 0;
-    for (int i = 0; i < g->n; i++)
-        if (n > 0 && follows(&g->axis[n - 1], &g->axis[i])) {
-            g->axis[i].extent *= g->axis[n - 1].extent;
-            g->axis[n - 1] = g->axis[i];
-        } else {
-            g->axis[n++] = g->axis[i];
-        }
-    g->n = n;
-    for (int i = 0; i < n; i++)
-        if (g->axis[i].extent > g->axis[largest].extent)
-            largest = i;
-    if (n > 0) {
-        struct merged last = g->axis[n - 1];
-        g->axis[n - 1] = g->axis[largest];
-        g->axis[largest] = last;
-    }
-}
 
 struct factor {
     int o;
@@ -89,75 +26,64 @@ static bool find_factors(const struct kernel_call *call, const struct target *t,
     return n == 2;
 }
 
-static void *data_of(const struct kernel_call *call, int o, bool grad)
+static const struct view *view_of(const struct kernel_call *call, int o, bool grad)
 {
-    return grad ? call->grad[o].data : call->value[o].data;
+    return grad ? &call->grad[o] : &call->value[o];
 }
 
-/* The groups of the axes; false: this is no product of matrices. */
-static bool find_groups(const struct kernel_call *call, const struct target *t,
-                        const struct factor f[2], struct group group[GROUPS],
-                        struct hp_cuda_product *p)
+/* The loops of the target over itself and both factors; false: some element does not follow
+ * from the axes alone. */
+static bool find_loops(const struct kernel_call *call, const struct target *t,
+                       const struct factor f[2], struct loops *out)
 {
-    struct affine a[3];
-    if (!hp_cuda_affine(call, t, t->to, t->grad, &a[0]) ||
-        !hp_cuda_affine(call, t, f[0].o, f[0].grad, &a[1]) ||
-        !hp_cuda_affine(call, t, f[1].o, f[1].grad, &a[2]))
-        return false;
-    memset(group, 0, GROUPS * sizeof *group);
-    for (int x = 0; x <= MAX_AXES; x++) {
-        struct range r = { 0, 1 };
-        int64_t step[3] = { 0 };
-        int has = 0;
-        for (int i = 0; i < 3; i++) {
-            bool whole = x == MAX_AXES;
-            if (whole ? a[i].whole_extent == 0 : !(a[i].axes >> x & 1))
-                continue;
-            has |= 1 << i;
-            step[i] = whole ? a[i].whole : a[i].step[x];
-            r = whole ? (struct range){ 0, a[i].whole_extent } : call->range[x];
-        }
-        for (int i = 0; i < 3; i++)
-            a[i].base += step[i] * r.lo;
-        int kind = has == 3 ? ROWS : has == 5 ? COLUMNS : has == 6 ? SUMMED : EACH;
-        if (r.hi - r.lo != 1 && has != 0 && has != 3 && has != 5 && has != 6 && has != 7)
-            return false;
-        add_axis(&group[kind], r.hi - r.lo, step);
-    }
-    size_t size = hp_real_bytes(call->real);
-    p->to = (char *)data_of(call, t->to, t->grad) + a[0].base * (int64_t)size;
+    struct walk w;
+    hp_walk_begin(&w, call, t->axes | (axis_set)1 << WALK_WHOLE);
+    hp_walk_add(&w, t->to, view_of(call, t->to, t->grad));
     for (int i = 0; i < 2; i++)
-        p->from[i] =
-            (const char *)data_of(call, f[i].o, f[i].grad) + a[1 + i].base * (int64_t)size;
-    for (int i = 0; i < GROUPS; i++)
-        merge(&group[i]);
+        hp_walk_add(&w, f[i].o, view_of(call, f[i].o, f[i].grad));
+    for (int m = 0; m < w.n_maps; m++)
+        if (w.map[m].n_edges || w.map[m].has_windows)
+            return false;
+    return hp_loops(out, &w) && !out->empty;
+}
+
+/* The steps of a product (kernel/fast/loops.h), of which loop `each` is a batch. */
+static struct hp_cuda_product in_steps(const struct product *p, int each)
+{
+    const struct loops *outer = &p->outer;
+    int first = p->swapped ? 2 : 1;
+    return (struct hp_cuda_product){
+        .rows = p->m,
+        .columns = p->n,
+        .summed = p->k,
+        .each = outer->extent[each],
+        .to_row = p->ldc,
+        .to_column = 1,
+        .to_each = outer->step[0][each],
+        .from_row = p->a_transposed ? 1 : p->lda,
+        .from_summed = { p->a_transposed ? p->lda : 1, p->b_transposed ? 1 : p->ldb },
+        .from_column = p->b_transposed ? p->ldb : 1,
+        .from_each = { outer->step[first][each], outer->step[3 - first][each] },
+    };
+}
+
+/* The longest loop over products whose results lie apart; the last one has one index. */
+static int longest_apart(const struct product *p)
+{
+    int longest = p->outer.n - 1;
+    for (int i = 0; i < p->outer.n; i++)
+        if (!p->sums[i] && p->outer.extent[i] > p->outer.extent[longest])
+            longest = i;
+    return longest;
+}
+
+/* Is this the first of the products that are added up in one result? */
+static bool begins_sum(const struct product *p)
+{
+    for (int i = 0; i < p->outer.n; i++)
+        if (p->sums[i] && p->outer.index[i] > 0)
+            return false;
     return true;
-}
-
-/* Take the last axis of a group as a dimension of the matrices. */
-static struct merged take(struct group *g)
-{
-    static const struct merged none = { 1, { 0, 0, 0 } };
-    return g->n ? g->axis[--g->n] : none;
-}
-
-static void set_dims(struct hp_cuda_product *p, const struct merged *rows,
-                     const struct merged *columns, const struct merged *summed,
-                     const struct merged *each)
-{
-    p->rows = rows->extent;
-    p->columns = columns->extent;
-    p->summed = summed->extent;
-    p->each = each->extent;
-    p->to_row = rows->step[0];
-    p->to_column = columns->step[0];
-    p->from_row = rows->step[1];
-    p->from_summed[0] = summed->step[1];
-    p->from_summed[1] = summed->step[2];
-    p->from_column = columns->step[2];
-    p->to_each = each->step[0];
-    p->from_each[0] = each->step[1];
-    p->from_each[1] = each->step[2];
 }
 
 /* A leading dimension, where there is more than one column. */
@@ -245,49 +171,33 @@ bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *giv
     return true;
 }
 
-/* Products over the axes that no matrix has, one after the other. */
-static bool multiply_all(struct cuda *c, struct hp_cuda_product p, struct group rest[GROUPS],
-                         int g)
-{
-    size_t size = hp_real_bytes(p.real);
-    while (g < GROUPS && rest[g].n == 0)
-        g++;
-    if (g == GROUPS)
-        return hp_cuda_multiply_matrices(c, &p);
-    struct merged axis = rest[g].axis[--rest[g].n];
-    bool done = true, fresh = p.fresh;
-    for (int64_t i = 0; i < axis.extent && done; i++) {
-        p.fresh = fresh && (g != SUMMED || i == 0);
-        done = multiply_all(c, p, rest, g);
-        p.to = (char *)p.to + axis.step[0] * (int64_t)size;
-        for (int k = 0; k < 2; k++)
-            p.from[k] = (const char *)p.from[k] + axis.step[1 + k] * (int64_t)size;
-    }
-    rest[g].n++;
-    return done;
-}
-
 bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const struct target *t)
 {
     enum { LEAST = 4096, MOST_PRODUCTS = 256 };
     struct factor f[2];
-    struct group group[GROUPS];
-    struct hp_cuda_product p = { .real = call->real,
-                                 .fresh = t->fresh,
-                                 .factor = t->constant[0] };
-    if (t->formula || !find_factors(call, t, f) || !find_groups(call, t, f, group, &p))
+    struct loops loops;
+    struct product p;
+    if (t->formula || !find_factors(call, t, f) || !find_loops(call, t, f, &loops) ||
+        !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
         return false;
-    struct merged rows = take(&group[ROWS]), columns = take(&group[COLUMNS]);
-    struct merged summed = take(&group[SUMMED]), each = take(&group[EACH]);
-    set_dims(&p, &rows, &columns, &summed, &each);
-    int64_t products = 1;
-    for (int g = 0; g < GROUPS; g++)
-        for (int i = 0; i < group[g].n; i++)
-            products *= group[g].axis[i].extent;
-    struct hp_cuda_product other = p;
-    exchange(&other);
-    if (p.rows * p.columns * p.summed < LEAST || products > MOST_PRODUCTS ||
-        (!fits(&p) && !fits(&other)))
+    int each = longest_apart(&p), first = p.swapped ? 1 : 0;
+    struct hp_cuda_product steps = in_steps(&p, each);
+    int64_t size = (int64_t)hp_real_bytes(call->real);
+    bool done = true;
+    p.outer.extent[each] = 1;
+    if (hp_loops_points(&p.outer) > MOST_PRODUCTS)
         return false;
-    return multiply_all(c, p, group, 0);
+    steps.real = call->real;
+    steps.factor = t->constant[0];
+    while (done && hp_loops_next(&p.outer)) {
+        steps.fresh = t->fresh && begins_sum(&p);
+        steps.to = (char *)view_of(call, t->to, t->grad)->data + p.outer.at[0] * size;
+        for (int i = 0; i < 2; i++) {
+            int from = i ^ first;
+            steps.from[i] = (const char *)view_of(call, f[from].o, f[from].grad)->data +
+                            p.outer.at[1 + from] * size;
+        }
+        done = hp_cuda_multiply_matrices(c, &steps);
+    }
+    return done;
 }
