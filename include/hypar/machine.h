@@ -51,8 +51,10 @@ struct hypar_kernel_figures {
      * or captured by a compiling one */
     double eager_launch_s, compiled_launch_s;
     /* of every comm in which the device takes part: a time besides its messages, and the rate
-     * at which it reads data to send and writes received data */
-    double comm_latency_s, copy_bytes_per_s;
+     * at which it reads data to send and writes received data; the share of the time of a
+     * collective's bytes on the device's own links, and of its latencies, that kernels beside
+     * it lose */
+    double comm_latency_s, copy_bytes_per_s, comm_share;
     double jitter; /* standard deviation of the times of such devices, relative to the mean */
 };
 

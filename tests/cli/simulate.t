@@ -442,5 +442,5 @@ $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,d
 > "peak_memory_bytes": 1720062923
 > "peak_memory_bytes": 1720062923
 > "peak_memory_bytes": 1720062923
-> simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
+> simulated: --as eager -> by default  332 us*   -91 %  1.72 GB
 > "peak_memory_bytes": 1720062923
