@@ -1,6 +1,8 @@
 /* The kernels of a card against the reference kernels: every operator, whole and in random
  * parts, adding and overwriting. The card is a stand-in (tests/cuda), or the machine's own
  * (HYPAR_TEST_CARD). */
+#include <dlfcn.h>
+
 #include "tests/kernel/fast_cases.h"
 #include "tests/kernel/harness.h"
 #include "tests/length.h"
@@ -235,6 +237,30 @@ static void check_all(enum real real, int step, int full_step)
     assert_int_equal(failures, 0);
 }
 
+/* How many convolutions the stand-in of cuDNN has computed. */
+static int by_cudnn(void)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libcudnn.so.9", getenv("HYPAR_CUDA_PATH"));
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    const int *count = library ? dlsym(library, "stand_in_convolutions") : NULL;
+    return count ? *count : 0;
+}
+
+/* Each pass of a convolution is computed by cuDNN at least once, and its parts in some way. */
+static void test_convolution(void **state)
+{
+    (void)state;
+    int i = 0;
+    while (case_at(i)->kind != OP_CONV || strcmp(case_at(i)->label, "many small images") != 0)
+        i++;
+    failures = 0;
+    check_case(case_at(i), REAL_F32, 2);
+    assert_int_equal(failures, 0);
+    if (!cuda_real_card())
+        assert_true(by_cudnn() >= 3);
+}
+
 static void test_double(void **state)
 {
     (void)state;
@@ -249,7 +275,8 @@ static void test_single(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_double),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_convolution),
+                                        cmocka_unit_test(test_double),
                                         cmocka_unit_test(test_single) };
     return cmocka_run_group_tests_name("run: kernels of a card", tests, NULL, NULL);
 }

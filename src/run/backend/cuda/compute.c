@@ -82,8 +82,9 @@ static bool is_product(const struct target *t)
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target) ||
-        (is_product(target) && hp_cuda_convolve(b, call)))
+    bool product = is_product(target);
+    if ((product && hp_cuda_convolve_dnn(b, call)) || hp_cuda_multiply(b->card, call, target) ||
+        (product && hp_cuda_convolve(b, call)))
         return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };

@@ -28,7 +28,8 @@ void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *c
  * is missing, or vectors are not contiguous (attention.c). */
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call);
 
-/* The same for a convolution (convolution.c). */
+/* The same for a convolution by cuBLAS (convolution.c) and by cuDNN (dnn.c). */
 bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call);
+bool hp_cuda_convolve_dnn(const struct backend *b, const struct kernel_call *call);
 
 #endif /* RUN_BACKEND_CUDA_LAUNCH_H */
