@@ -104,7 +104,7 @@ static enum hypar_status read_options(const struct args *args,
     return HYPAR_OK;
 }
 
-/* To be asked of machines that were read: what is wrong with them comes first. */
+/* Call this after the machines were read, because their errors come first. */
 static enum hypar_status check_varies(const struct args *args, struct hypar_error *err)
 {
     if (args->batches || args->levels || args->layers || args->devices || args->topology ||
@@ -114,7 +114,8 @@ static enum hypar_status check_varies(const struct args *args, struct hypar_erro
                           "--devices, --topology, --bandwidth, --sweep or a second --on");
 }
 
-/* What is reported: choices of one batch, or plans of several; the other is NULL. */
+/* The result to report: choices for one batch, or plans for several batches; the other is NULL.
+ */
 struct told {
     const struct hypar_exploration *choices;
     const struct hypar_sweep *plans;
@@ -150,7 +151,7 @@ static enum hypar_status report(const struct told *t, const struct args *args,
 
 /* Machines -------------------------------------------------------------------------------- */
 
-/* All that --on names, the first apart. */
+/* All machines of --on; the first is separate. */
 struct machines {
     struct hypar_machine *first, *other[MAX_FIXES];
     int n_others;
@@ -275,8 +276,8 @@ static void note_unfinished(const struct args *args, const struct hypar_sweep *p
         args, "points that were not done by then have the best plan so far, or none");
 }
 
-/* Nothing was done in time: what the library says of a search that was told to stop does not
- * say by what. */
+/* Name the budget in the error of a search that ended before its first plan. The library's
+ * error does not know what stopped the search. */
 static void say_out_of_time(const struct args *args, struct hypar_error *err)
 {
     char budget[32];

@@ -11,8 +11,8 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* What it can run instead: told, and written where --nearest says. That is an answer: the
- * refusal is a note then. Else returns HYPAR_INFEASIBLE. */
+/* Describe the nearest plan that the target can run, and write it to the file of --nearest.
+ * With --nearest the refusal becomes a note; without it, returns HYPAR_INFEASIBLE. */
 static enum hypar_status tell_nearest(const struct args *args,
                                       const struct hypar_target *target,
                                       const struct hypar_plan *plan, struct hypar_error *err)

@@ -37,7 +37,8 @@ static int length_of_folder(const char *path)
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
-/* Weights are named as a file beside the graph's: told where the graph goes elsewhere. */
+/* Note if the graph is written to another folder than its file of weights, which the graph
+ * names relative to itself. */
 static void note_values(const struct args *args, const struct hypar_graph *graph)
 {
     const char *values = hypar_graph_info(graph).values, *to = args->output;

@@ -84,8 +84,8 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* Whole path of the folder that a plan at `path` names its model from; false: it lies in none.
- */
+/* Whole path of the folder of a plan at `path`, to which the plan's model file is relative;
+ * false: `path` has no folder. */
 static bool whole_folder(const char *path, char whole[PATH_MAX])
 {
     char folder[HYPAR_PLACE_BYTES];
@@ -93,7 +93,8 @@ static bool whole_folder(const char *path, char whole[PATH_MAX])
            hypar_or_out_of_memory(realpath(*folder ? folder : ".", whole));
 }
 
-/* The file at `given` as seen from the folder of the plan; false: it cannot be. */
+/* The path of the file at `given` relative to the plan's folder; false: there is no such path.
+ */
 static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
@@ -116,7 +117,7 @@ static bool from_folder(const char *given, const char *plan, char *text, size_t 
     return true;
 }
 
-/* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
+/* ":batch-dim=x=1,dim=seq=128": the options with which a plan's ONNX file is read again. */
 static void add_list(char *text, size_t size, const char *what, const char *list)
 {
     while (*list) {
@@ -127,8 +128,8 @@ static void add_list(char *text, size_t size, const char *what, const char *list
     }
 }
 
-/* A plan names its model file relative to itself, with how it was read; one on standard output
- * as the command line does. */
+/* A plan file names its model file relative to its own folder, with the options of reading. A
+ * plan on standard output names the model as the command line does. */
 static const char *model_text(const struct args *args, const char *given, char *text,
                               size_t size)
 {
@@ -146,7 +147,7 @@ static const char *model_text(const struct args *args, const char *given, char *
     return text;
 }
 
-/* What a plan at `path` names as its model, as seen from here. */
+/* The model of a plan at `path`, relative to the current folder. */
 static const char *model_of(const struct hypar_plan *plan, const char *path, char *text,
                             size_t size)
 {
@@ -228,7 +229,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     return status;
 }
 
-/* Was --profile of any use? Of the closed forms only optcnn's has measured times. */
+/* Note if --profile was not used. Of the closed forms only optcnn's uses measured times. */
 static void note_profile(const struct args *args, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -238,8 +239,8 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
         opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
-/* auto refuses in one line. Each planner's own reason takes another line, so that the user asks
- * for it. */
+/* auto refuses in one line. Point to --planner NAME, which prints the reason of each planner.
+ */
 static void point_at_reasons(const struct hypar_refusals *refusals, struct hypar_error *err)
 {
     size_t n = strlen(err->text);
@@ -271,7 +272,7 @@ static void show_tried(void *who, int64_t batch, bool fits)
                 fits ? "fits" : "does not fit");
 }
 
-/* The largest batch that fits; *graph is what it was read as. */
+/* Find the largest batch that fits; *graph becomes the model with this batch. */
 static enum hypar_status search_largest(const struct args *args, struct hypar_graph **graph,
                                         const struct hypar_machine *machine,
                                         const struct hypar_search_options *how,
@@ -282,7 +283,7 @@ static enum hypar_status search_largest(const struct args *args, struct hypar_gr
     return hypar_search_largest(found, graph, machine, how, &batches, err);
 }
 
-/* The search, or what was found while it was simulated. */
+/* Note that the search, or the simulation of its plan, was interrupted. */
 static void note_interrupted(const struct args *args, const struct hypar_found *found)
 {
     struct hypar_search_info info = hypar_found_info(found);
@@ -294,8 +295,8 @@ static void note_interrupted(const struct args *args, const struct hypar_found *
         opt_note_interrupted(args, "the plan is whole, but its step is not simulated");
 }
 
-/* A planner that asks others begins with none when its budget is over; one that is under way is
- * stopped a little later than those that keep to a budget by themselves. */
+/* A planner that runs others starts no further planner after its budget. A running planner is
+ * stopped a little later, because some planners keep to the budget by themselves. */
 static const double LATER = 1.1;
 
 static bool tries_others(const char *planner)
@@ -437,7 +438,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     return opt_in_file(args->start, status, err);
 }
 
-/* auto,./mine.so: what was loaded is one of those that auto tries. */
+/* Keep the first name of a list such as auto,./mine.so: auto tries loaded planners, too. */
 static enum hypar_status keep_one_planner(struct args *args, struct hypar_error *err)
 {
     const char *list = args->planner;

@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 static const char usual[] = "dp,mp,owt,hypar,accpar,optcnn,gpipe,1f1b,pipedream";
 static const char device_name[] = "local";
 
-/* The work of rank 0, and what the others need of it. */
+/* The state of rank 0, and the part of it that other ranks need. */
 struct profiling {
     const struct args *args;
     struct hypar_ranks *ranks;
@@ -120,7 +120,7 @@ static enum hypar_status write_profile(const struct profiling *p, struct hypar_e
 
 /* Plans ---------------------------------------------------------------------------------- */
 
-/* What the profile makes of a plan's step. */
+/* Simulate a plan's step with the profile. */
 static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
                      struct hypar_sim_summary *out)
 {
@@ -134,8 +134,8 @@ static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
     return known;
 }
 
-/* The plan of a planner as a text; NULL: there is none, or all of it is known and not to be
- * measured again. */
+/* The plan of a planner as a text; NULL: the planner has no plan, or all times of the plan are
+ * known and need not be measured again. */
 static char *next_text(struct profiling *p, const char *planner, bool again)
 {
     char model[2 * PATH_MAX];
@@ -251,7 +251,7 @@ static enum hypar_status measure_plan(struct profiling *p, const char *text,
     return hypar_ranks_agree(p->ranks, status, err);
 }
 
-/* The name at *list, which goes on; false: there is none left. */
+/* Take the next name of *list, and advance *list; false: the list is empty. */
 static bool next_name(const char **list, char *name, size_t size)
 {
     size_t n = strcspn(*list, ",");
@@ -262,15 +262,15 @@ static bool next_name(const char **list, char *name, size_t size)
     return true;
 }
 
-/* What ranks are told of the next plan besides its text. */
+/* Messages to ranks in place of the next plan's text. */
 static const char over[] = "over", none[] = "none";
 
-/* What is measured is so in each of them, some time apart: what else a computer does changes.
- */
+/* Everything is measured in each round. The rounds are some time apart, because the computer's
+ * other load changes. */
 enum { ROUNDS = 2, MOST_NAMES = 64 };
 
-/* Once in each round, and only where something else is measured or they are not known: a
- * profile that knows all stays as it is. */
+/* Measure messages once in each round, if other times are measured too or messages are unknown.
+ * A complete profile stays unchanged. */
 static void measure_links(struct profiling *p, int round)
 {
     if (p->links_rounds > round)
@@ -401,7 +401,7 @@ static enum hypar_status run_here(const struct args *args, struct hypar_error *e
     return status;
 }
 
-/* As many ranks as the machine has devices. */
+/* The number of ranks: the machine's devices, or without --on as many ranks as have cores. */
 static enum hypar_status count_ranks(const struct args *args, int *ranks,
                                      struct hypar_error *err)
 {

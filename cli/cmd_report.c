@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* What the page tells of, and how it was come by. */
+/* The content of the page, and the options of its simulation. */
 struct telling {
     const struct args *args;
     struct hypar_plan *plan;

@@ -143,8 +143,8 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *sim,
     return hypar_report_trace(to, sim, how);
 }
 
-/* Trace, timeline, picture, table and report; what goes to standard output stands there alone.
- */
+/* Write trace, timeline, picture, table and report. If one of the files goes to standard
+ * output, nothing else is printed there. */
 static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
                               const struct hypar_plan *plan, struct hypar_error *err)
 {
@@ -220,8 +220,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     return opt_in_file(args->operand[0], status, err);
 }
 
-/* What cannot be asked of a program: it has been lowered, or says itself how long tasks take.
- */
+/* The given option that needs a plan, not a program: a program is already lowered, or has its
+ * tasks' times. NULL: none. */
 static const char *needs_plan(const struct args *args, bool lowered)
 {
     const char *lowering = args->fits               ? "fits"

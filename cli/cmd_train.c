@@ -182,13 +182,13 @@ static enum hypar_status read_plan(const struct args *args, const char *path, st
                                    struct hypar_error *err)
 {
     struct args as_it_is = *args;
-    as_it_is.machine = NULL; /* what a search was told, or nothing */
+    as_it_is.machine = NULL; /* --on belongs to a search; the plan names its machine */
     enum hypar_status status = opt_read_plan(&as_it_is, path, NULL, &p->read, err);
     p->plan = p->read;
     return status;
 }
 
-/* What is said of a model, beside a plan. */
+/* Refuse options of a model if the operand is a plan. */
 static enum hypar_status check_plan_options(const struct args *args, struct hypar_error *err)
 {
     const struct {
@@ -232,7 +232,7 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 
-/* What the command line says, where somebody else has started the ranks. */
+/* Check options against ranks that another launcher has started. */
 static enum hypar_status check_ranks(const struct args *args, const struct hypar_ranks *ranks,
                                      struct hypar_error *err)
 {
@@ -244,7 +244,7 @@ static enum hypar_status check_ranks(const struct args *args, const struct hypar
     return HYPAR_OK;
 }
 
-/* What standard input has, to be freed. */
+/* All of standard input; the caller frees it. */
 static char *read_input(void)
 {
     char *text = NULL, piece[4096];
@@ -270,7 +270,7 @@ static enum hypar_status read_text(const struct args *args, const char *text, st
     return status;
 }
 
-/* Rank 0's plan as a text: as the launching process has it, or as it is found here. */
+/* Rank 0's plan as a text: from the launching process, or found here. */
 static enum hypar_status make_text(const struct args *args, int ranks, char **text,
                                    struct hypar_error *err)
 {
@@ -286,7 +286,7 @@ static enum hypar_status make_text(const struct args *args, int ranks, char **te
     return status;
 }
 
-/* One plan on all ranks: a search may depend on how fast it is. */
+/* Rank 0 finds the plan for all ranks, because a search may depend on its own speed. */
 static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
                                             struct planned *p, struct hypar_error *err)
 {
@@ -373,7 +373,7 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     return opt_close(&out, status, err);
 }
 
-/* What a trace is of. */
+/* The content of a trace. */
 struct traced {
     const struct hypar_train_result *result;
     const struct hypar_plan *plan;
@@ -387,8 +387,8 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
-/* A prediction for another machine, or one for this machine that nothing measured stands
- * behind; the latter is not for ranks that take turns in one process. */
+/* Note a prediction for another machine, or one for this machine without measured times. Ranks
+ * that take turns in one process get no note of the second kind. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
                              const struct hypar_sim *sim)
 {
@@ -416,7 +416,7 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
                  hypar_machine_device_count(machine));
 }
 
-/* What was measured, beside what the simulator says of the same plan. */
+/* Report the measured step and the simulated step of the same plan. */
 static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
                               const struct hypar_train_result *result, struct hypar_error *err)
 {
@@ -427,7 +427,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim_options how = { .timeline = true,
                                      .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
-    how.expand_collectives = false; /* tasks are those of the ranks */
+    how.expand_collectives = false; /* ranks have one task for each comm */
     status = read_profile(args, hypar_plan_machine(plan), &how, &profile, err);
     if (status != HYPAR_OK)
         return status;
@@ -459,7 +459,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     return status;
 }
 
-/* None of the files that samples are in, "x.npy,y.npy", is to be written. */
+/* Check that no file of samples ("x.npy,y.npy") is also an output. */
 static enum hypar_status check_data(const struct args *args, const char *data,
                                     struct hypar_error *err)
 {
@@ -486,7 +486,7 @@ static enum hypar_status check_checkpoint(const char *path, struct hypar_error *
     return HYPAR_RUNTIME;
 }
 
-/* As one rank of several, or alone with all devices. */
+/* Train as one rank of several, or as a single process with all devices. */
 static enum hypar_status train(const struct args *args, const struct hypar_plan *plan,
                                struct hypar_ranks *ranks, const volatile sig_atomic_t *stop,
                                struct hypar_error *err)
@@ -621,7 +621,8 @@ static enum hypar_status run_here(const struct args *args, const struct hypar_pl
     return status;
 }
 
-/* What mpirun says of a file that names no host is hard to understand. */
+/* Check the host file here, because mpirun's message about a file without hosts is hard to
+ * understand. */
 static enum hypar_status check_hosts(const struct args *args, struct hypar_error *err)
 {
     struct stat about;

@@ -106,8 +106,8 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
 int hp_held_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
-    if (tensor->index)
-        return 4;
+    if (tensor->index) /* PyTorch's have 64 bits */
+        return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER ? 8 : 4;
     if (place.tensor ==
         plan->graph->loss) /* also for the norm of gradients, which has the same place */
         return hp_precision_bytes(hp_master_precision(plan->precision));

@@ -236,6 +236,30 @@ static void gathered_memory(void **state)
     end(&net);
 }
 
+/* Layers that read an input of the model tell by no error that their backward half is over: all
+ * wait for the end, in bf16 and with their parameters. When the first one is summed, there are
+ * its gradient in bf16, the buffer in fp32 and the half that this device owns, and of the two
+ * other layers gradients and parameters. */
+static void summed_at_end(void **state)
+{
+    (void)state;
+    enum { N = 2, WIDE = 64, TABLES = 3, EACH = WIDE * WIDE };
+    struct net net = { .builder = hp_build("tables", N) };
+    int x = input(&net, "x", N, WIDE), target = input(&net, "target", N, WIDE), y = -1;
+    for (int i = 0; i < TABLES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "tables.%d", i);
+        int row = linear(&net, name, x, WIDE);
+        y = i ? add_op(&net, OP_ADD, i == 1 ? "add" : "sum", y, row, NULL) : row;
+    }
+    add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+    make_plan(&net, 2, eager_bf16, HYPAR_SHARD_PARAMETERS);
+    struct hypar_memory m = memory_of(&net);
+    expect("state", m.parameters + m.optimizer, 4.0 * TABLES * EACH / 2);
+    assert_int_equal((int)((m.buffers + m.gradients) / EACH), 2 + 4 + 4 / 2 + 2 * (2 + 2));
+    end(&net);
+}
+
 /* Weights in bf16 are copies of masters, which end layer by layer while gradients in fp32
  * begin. Gradients of so many layers are more than what there is of one layer. Where a second
  * micro-batch needs the copies, they stay. */
@@ -416,17 +440,12 @@ static void stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(fp32_copies),
-        cmocka_unit_test(sums),
-        cmocka_unit_test(batch_norms),
-        cmocka_unit_test(gathered),
-        cmocka_unit_test(gathered_memory),
-        cmocka_unit_test(views_of_parameters),
-        cmocka_unit_test(scattered),
-        cmocka_unit_test(stages),
+        cmocka_unit_test(slices),        cmocka_unit_test(parts),
+        cmocka_unit_test(copies),        cmocka_unit_test(fp32_copies),
+        cmocka_unit_test(sums),          cmocka_unit_test(batch_norms),
+        cmocka_unit_test(gathered),      cmocka_unit_test(gathered_memory),
+        cmocka_unit_test(summed_at_end), cmocka_unit_test(views_of_parameters),
+        cmocka_unit_test(scattered),     cmocka_unit_test(stages),
     };
     return cmocka_run_group_tests_name("sim: memory of eager frameworks", tests, NULL, NULL);
 }

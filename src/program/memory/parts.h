@@ -61,9 +61,11 @@ struct unit_memory {
     bool copies;      /* a step computes with copies of parameters */
     bool copies_end;  /* ... which end when their gradients are computed */
     bool *has_params; /* by unit */
+    bool *at_end;     /* ... its inputs have no errors: its gradients are summed last */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
     double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
+    double *held;     /* ... of the last parameter's gradient, while its unit's are summed */
     double *padding;  /* elements of divided parameters that pad them where they are together */
     double *largest;  /* by device, of the parameter at hand */
 };

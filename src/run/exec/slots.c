@@ -436,6 +436,8 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
     enum advance a = hp_any_order(x) ? advance_all(x) : advance(x);
     if (a == ADVANCE_DONE)
         x->backend->finish(x->backend);
+    if (a == ADVANCE_DONE && x->inputs)
+        hp_ahead_finished(x->inputs);
     if (x->status == HYPAR_OK)
         x->status = x->backend->status(x->backend, &x->error);
     if (x->status == HYPAR_OK)

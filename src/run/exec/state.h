@@ -4,6 +4,7 @@
 #define RUN_EXEC_STATE_H
 
 #include "base/error.h"
+#include "run/exec/ahead.h"
 #include "run/exec/executor.h"
 #include "run/exec/memory_layout.h"
 #include "run/exec/pieces.h"
@@ -99,6 +100,7 @@ struct executor {
     int square_capacity;
     void *workspace;
     size_t workspace_bytes;
+    struct ahead *inputs; /* filled ahead; NULL: when they are needed */
 
     enum hypar_status status; /* of the first failure */
     struct hypar_error error; /* ... and why */

@@ -373,7 +373,7 @@ static void trace(struct solver *s, int layer, double limit_s, struct chosen *ou
     }
 }
 
-/* Is there a pipeline whose stages accept_shape at most `limit_s`? If so, *out has it. */
+/* Is there a pipeline whose stages take at most `limit_s`? If so, it goes to *out. */
 static bool probe(struct solver *s, double limit_s, struct chosen *out)
 {
     int layer = fill(s, limit_s);

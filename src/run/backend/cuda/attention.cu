@@ -23,9 +23,9 @@ template <class T> static __device__ const T *statistic(const cuda_attention &a,
 static __device__ double power(double x, double) { return exp(x); }
 static __device__ double power(double x, float) { return double(expf(float(x))); }
 
-// Products become probabilities; with dp also the errors of scores, which replace dp: for operands times the scale.
-// A block has a query.
-template <class T, bool ERRORS> static __device__ void weigh(const cuda_attention &a)
+// Products become probabilities, where WEIGHTS; dp becomes the errors of scores, where ERRORS: for operands times the
+// scale. A block has a query.
+template <class T, bool WEIGHTS, bool ERRORS> static __device__ void weigh(const cuda_attention &a)
 {
     const long long row = blockIdx.x, h = row / a.queries, q = row - h * a.queries;
     const T *m = statistic<T>(a, h, q);
@@ -39,16 +39,18 @@ template <class T, bool ERRORS> static __device__ void weigh(const cuda_attentio
         if (ERRORS) {
             const double error = p * (double(dp[s]) - t);
             dp[s] = T(a.of_bias ? error : error * slope * a.scale);
-        } else {
-            scores[s] = T(p);
         }
+        if (WEIGHTS)
+            scores[s] = T(p);
     }
 }
 
-extern "C" __global__ void weigh_f32(cuda_attention a) { weigh<float, false>(a); }
-extern "C" __global__ void weigh_f64(cuda_attention a) { weigh<double, false>(a); }
-extern "C" __global__ void errors_f32(cuda_attention a) { weigh<float, true>(a); }
-extern "C" __global__ void errors_f64(cuda_attention a) { weigh<double, true>(a); }
+extern "C" __global__ void weigh_f32(cuda_attention a) { weigh<float, true, false>(a); }
+extern "C" __global__ void weigh_f64(cuda_attention a) { weigh<double, true, false>(a); }
+extern "C" __global__ void errors_f32(cuda_attention a) { weigh<float, false, true>(a); }
+extern "C" __global__ void errors_f64(cuda_attention a) { weigh<double, false, true>(a); }
+extern "C" __global__ void weigh_errors_f32(cuda_attention a) { weigh<float, true, true>(a); }
+extern "C" __global__ void weigh_errors_f64(cuda_attention a) { weigh<double, true, true>(a); }
 
 template <class T> static __device__ void join(double &max, double &sum, double x, double more, double least)
 {
@@ -77,16 +79,26 @@ template <class T> static __device__ void statistics(const cuda_attention &a)
         if (threadIdx.x < half)
             join<T>(maxima[threadIdx.x], sums[threadIdx.x], maxima[threadIdx.x + half], sums[threadIdx.x + half], a.least);
     }
-    if (threadIdx.x)
-        return;
-    T *m = (T *)statistic<T>(a, h, q);
-    max = maxima[0];
-    sum = sums[0];
-    if (!a.fresh)
-        join<T>(max, sum, double(m[0]), double(m[a.m_second]), a.least);
-    m[0] = T(max);
-    m[a.m_second] = sum == 0 ? T(0) : T(sum * exp(max - double(T(max))));
+    if (threadIdx.x == 0) {
+        T *m = (T *)statistic<T>(a, h, q);
+        max = maxima[0];
+        sum = sums[0];
+        if (!a.fresh)
+            join<T>(max, sum, double(m[0]), double(m[a.m_second]), a.least);
+        m[0] = T(max);
+        m[a.m_second] = sum == 0 ? T(0) : T(sum * exp(max - double(T(max))));
+    }
 }
 
 extern "C" __global__ void statistics_f32(cuda_attention a) { statistics<float>(a); }
 extern "C" __global__ void statistics_f64(cuda_attention a) { statistics<double>(a); }
+
+template <class T> static __device__ void statistics_weigh(const cuda_attention &a)
+{
+    statistics<T>(a);
+    __syncthreads(); // the statistics of the block's query are in memory
+    weigh<T, true, false>(a);
+}
+
+extern "C" __global__ void statistics_weigh_f32(cuda_attention a) { statistics_weigh<float>(a); }
+extern "C" __global__ void statistics_weigh_f64(cuda_attention a) { statistics_weigh<double>(a); }

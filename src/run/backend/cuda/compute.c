@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "kernel/walk.h"
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/generate.h"
 #include "run/backend/cuda/launch.h"
@@ -82,8 +83,9 @@ static bool is_product(const struct target *t)
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target) ||
-        (is_product(target) && hp_cuda_convolve(b, call)))
+    bool product = is_product(target);
+    if ((product && hp_cuda_convolve_dnn(b, call)) || hp_cuda_multiply(b->card, call, target) ||
+        (product && hp_cuda_convolve(b, call)))
         return;
     char text[GENERATED_BYTES];
     struct generated g = { .text = text };
@@ -207,8 +209,6 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
 {
     bool recurrent = hp_cuda_is_recurrent(call), by_number = goes_by_number(call->nest);
     bool table = is_table_gradient(call);
-    if (hp_cuda_attend(b, call))
-        return;
     if (recurrent || by_number || table)
         clear_fresh(b, call);
     if (table)
@@ -221,14 +221,37 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
         hp_cuda_targets(call, launch, (void *)(uintptr_t)b);
 }
 
+/* The passes of an attention that products of matrices compute together; of a group's others,
+ * t is written before and db after them. */
+static pass_set attended(const struct nest *nest, pass_set passes)
+{
+    pass_set set = 0;
+    for (int p = 0; p < nest->n_passes && nest->kind == OP_ATTENTION; p++) {
+        operand_set t = (operand_set)1 << hp_operand(nest, 't');
+        int bias = hp_operand(nest, 'b');
+        bool other =
+            nest->pass[p].writes & t || (bias >= 0 && nest->pass[p].writes_grad >> bias & 1);
+        if (passes >> p & 1 && !other)
+            set |= (pass_set)1 << p;
+    }
+    return set;
+}
+
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call)
 {
-    pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass;
+    pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass, done = 0;
+    pass_set together = attended(call->nest, passes);
     struct kernel_call one = *call;
-    one.passes = 0;
-    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++)
-        if (passes >> one.pass & 1)
+    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++) {
+        pass_set this = (pass_set)1 << one.pass;
+        one.passes = together;
+        if (together & this && !(done & this) && hp_cuda_attend(b, &one))
+            done |= together;
+        one.passes = 0;
+        if (passes & this & ~done)
             run_pass(b, &one);
+        done |= this;
+    }
 }
 
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,

@@ -24,11 +24,14 @@ void hp_cuda_move_running(const struct backend *b, const struct kernel_call *cal
 bool hp_cuda_is_recurrent(const struct kernel_call *call);
 void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *call);
 
-/* A pass of an attention by cuBLAS. False: nothing is done, since it is no attention, or cuBLAS
- * is missing, or vectors are not contiguous (attention.c). */
+/* All passes of a call of an attention by cuBLAS. False: nothing is done, since it is no
+ * attention, or a pass writes t or db, or cuBLAS is missing, or vectors are not contiguous
+ * (attention.c). */
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call);
+pass_set hp_cuda_attention_joint(const struct nest *nest, int pass);
 
-/* The same for a convolution (convolution.c). */
+/* The same for a convolution by cuBLAS (convolution.c) and by cuDNN (dnn.c). */
 bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call);
+bool hp_cuda_convolve_dnn(const struct backend *b, const struct kernel_call *call);
 
 #endif /* RUN_BACKEND_CUDA_LAUNCH_H */
