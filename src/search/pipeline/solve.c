@@ -32,10 +32,9 @@ struct level {
     int workers;
     double bytes_per_s;
     double spread; /* workers of one component */
-    int below;     /* components of the level below: the first stage's synchronisation is
-                    * divided by it */
-    bool limited;  /* memory is limited: at the lowest level, where stages are on single
-                    * workers */
+    int below;    /* components of the level below: divides the first stage's synchronisation */
+    bool limited; /* memory is limited: at the lowest level, where stages are on single
+                   * workers */
     double *table;
     struct factors *factors; /* by replicas */
     /* For each row and m, the best cut of the previous state: a good first guess. */
