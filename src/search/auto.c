@@ -15,6 +15,7 @@
 #include "search/evaluate/simpler.h"
 #include "search/limits.h"
 #include "search/nearby.h"
+#include "search/pipeline/solve.h"
 #include "search/record.h"
 #include "search/runnable.h"
 
@@ -628,9 +629,13 @@ static const char *restricted_text(const struct planner *self, unsigned given,
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err)
 {
+    struct arena scratch = { 0 };
+    struct straight_cuts cuts = { .arena = &scratch };
+    struct problem mine = *problem;
+    mine.cuts = problem->cuts ? problem->cuts : &cuts;
     struct tried t = { .self = self,
                        .random_search = self->random_search,
-                       .problem = problem,
+                       .problem = &mine,
                        .best_s = INFINITY,
                        .began_s = hp_now_s(),
                        .began_process_s = hp_process_s(),
@@ -656,6 +661,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         list_others(&t, best, t.found[best]);
     }
     drop_others(&t, best);
+    hp_arena_free(&scratch);
     if (told)
         *told = t.refusals;
     *out = best < 0 ? NULL : t.found[best];

@@ -15,6 +15,7 @@
 #include "search/levels/partition.h"
 #include "search/options.h"
 
+struct straight_cuts;
 struct target; /* a framework that runs plans (emit/target.h) */
 
 struct problem {
@@ -32,7 +33,9 @@ struct problem {
                       does not recurse */
     bool whole;    /* the caller tries subsets of the devices (subsets.h): planners need not */
     double beat_s; /* no plan that is as slow is wanted; 0: any is */
-    struct layered *layered; /* the graph as weighted layers */
+    struct straight_cuts *cuts; /* kept for all planners of a search (pipeline/solve.h); NULL:
+                                 * each planner makes its own */
+    struct layered *layered;    /* the graph as weighted layers */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };

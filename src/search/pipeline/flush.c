@@ -38,6 +38,7 @@ struct flush_search {
     const struct problem *problem;
     struct arena *arena;
     const struct cut_states *states;
+    struct straight_cuts *cuts;
     struct cut_points points; /* between repeated layers */
     struct pipeline_machine machine;
     double latency_s;
@@ -238,18 +239,14 @@ static bool cut_layers(const struct flush_search *c, struct flush_cut *cut)
  * whose workers are the groups of replicas. */
 static bool cut_for(struct flush_search *c, struct flush_cut *k, double bytes_per_s)
 {
-    struct pipeline pipeline;
-    struct pipeline_problem p = { .states = c->states,
-                                  .machine = { .n_levels = 1,
-                                               .workers = { k->n_stages },
-                                               .bytes_per_s = { bytes_per_s } },
-                                  .straight = true,
-                                  .stop = c->problem->options->stop };
-    if (k->n_stages > c->states->n ||
-        hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
+    if (k->n_stages > c->states->n)
         return false;
-    k->stage = pipeline.stage;
-    c->evaluated += pipeline.evaluated;
+    const struct pipeline *cut = hp_straight_cut(c->cuts, c->states, k->n_stages, bytes_per_s,
+                                                 c->problem->options->stop);
+    if (!cut)
+        return false;
+    k->stage = cut->stage;
+    c->evaluated += cut->evaluated;
     return true;
 }
 
@@ -554,7 +551,9 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                                          .follow = follow,
                                          .off = HP_OFF_MUCH * HP_OFF_MUCH };
     struct evaluation evaluation;
+    struct straight_cuts own = { .arena = c.arena };
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
+    c.cuts = problem->cuts ? problem->cuts : &own;
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
     c.points = find_points(&c, layers);
