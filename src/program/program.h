@@ -233,6 +233,14 @@ struct box hp_micro_box(const struct hypar_program *program, int tensor, const s
 
 /* Bytes of one element of a tensor, or of its gradient: in memory, and in messages. */
 int hp_held_bytes(const struct hypar_plan *plan, struct place place);
+
+/* The parameter that a tensor is a view of, where a framework sums gradients by modules also a
+ * slice; -1: none. */
+int hp_viewed_param(const struct hypar_plan *plan, int tensor);
+
+/* The slice that alone reads a parameter, where a framework holds and sends all of the
+ * parameter nevertheless; else the parameter itself. */
+int hp_slice_of_param(const struct hypar_plan *plan, int param);
 int hp_message_bytes(const struct hypar_plan *plan, struct place place);
 
 /* The body that a task belongs to; n_bodies: the tail. */

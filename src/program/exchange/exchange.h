@@ -57,6 +57,9 @@ struct exchange_sides {
     enum division division;
     int over;  /* holders that divide a cell (s); 0: all */
     bool rows; /* they divide its rows, and messages are padded */
+    /* Messages have more than what is written and read: so many elements of a whole parameter,
+     * for the elements of its slice. 0: they do not. */
+    int64_t whole, slice;
 };
 
 /* Patterns found before, by who accesses which of their cells: patterns with the same key
