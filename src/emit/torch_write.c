@@ -597,8 +597,8 @@ static void put_main(const struct torch_script *s, FILE *to)
     } optimizers[HYPAR_OPTIMIZER_COUNT] = {
         [HYPAR_SGD] = { "SGD", "" },
         [HYPAR_MOMENTUM] = { "SGD", ", momentum=0.9" },
-        [HYPAR_ADAM] = { "Adam", "" },
-        [HYPAR_ADAMW] = { "AdamW", "" },
+        [HYPAR_ADAM] = { "Adam", ", fused=True" }, /* without tensors of its own */
+        [HYPAR_ADAMW] = { "AdamW", ", fused=True" },
     };
     enum hypar_optimizer kind = s->plan->optimizer;
     char optimizer[64];

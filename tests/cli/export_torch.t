@@ -1243,7 +1243,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         args, kwargs = bound.args, bound.kwargs
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
 >     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
->     optimizer = torch.optim.AdamW(params, lr=0.001)
+>     optimizer = torch.optim.AdamW(params, lr=0.001, fused=True)
 >     for i in range(int(steps)):
 >         last = measure and i + 1 == int(steps)
 >         if last:
@@ -1582,17 +1582,17 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 >        plan made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 0
-> "saved_bytes": 126840
+> "saved_bytes": 126964
 > "saved_bytes": 77304
 
 Parameters that are divided are there a layer at a time, as fully_shard() gathers them, and gradients while they are summed; a batch is fp32; what is computed again is saved again.
 $ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --as $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
-> "peak_memory_bytes": 338116
+> "peak_memory_bytes": 343300
 > "peak_memory_bytes": 249156
-> "peak_memory_bytes": 393028
+> "peak_memory_bytes": 393092
 > "peak_memory_bytes": 292676
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> "peak_memory_bytes": 259332
+> "peak_memory_bytes": 259396
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > "peak_memory_bytes": 280388
 

@@ -436,11 +436,11 @@ $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,d
 > "peak_memory_bytes": 1720084822
 > "peak_memory_bytes": 1720084822
 > "peak_memory_bytes": 1720084822
-> "peak_memory_bytes": 1720111978
-> "peak_memory_bytes": 1720111978
-> "peak_memory_bytes": 1720111978
-> "peak_memory_bytes": 1720062923
-> "peak_memory_bytes": 1720062923
-> "peak_memory_bytes": 1720062923
+> "peak_memory_bytes": 1720112045
+> "peak_memory_bytes": 1720112045
+> "peak_memory_bytes": 1720112045
+> "peak_memory_bytes": 1720062990
+> "peak_memory_bytes": 1720062990
+> "peak_memory_bytes": 1720062990
 > simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
-> "peak_memory_bytes": 1720062923
+> "peak_memory_bytes": 1720062990

@@ -70,8 +70,8 @@ static json_t *load(json_load_callback_t read, void *source, json_error_t *at)
     return root;
 }
 
-/* The input of the parser, and what has been seen of it. Excessive depth, size and number of
- * values are refused here, before anything is built. */
+/* The input of the parser, and counts of the input read so far. Excessive depth, size and
+ * number of values are refused here, before anything is built. */
 struct source {
     FILE *file;       /* NULL: read from `text` */
     const char *text; /* `left` bytes remain */
