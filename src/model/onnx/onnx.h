@@ -248,8 +248,7 @@ enum hypar_status hp_onnx_define_mask(struct importing *im, int i,
 /* The node at hand reads such numbers. Where not *done they are tensors afterwards. */
 enum hypar_status hp_onnx_read_drawn(struct importing *im, bool *done);
 
-/* Constants that exporters computed from parameters: folded.c
- * --------------------------------------- */
+/* Constants that exporters computed from parameters: folded.c ----------------------------- */
 
 /* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
 bool hp_onnx_is_made_up(const char *name);

@@ -11,8 +11,7 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
     return each * (double)hp_box_elements(&b->box);
 }
 
-/* Memory from step to step
- * ------------------------------------------------------------------------- */
+/* Memory from step to step ---------------------------------------------------------------- */
 
 static void add_to_term(struct memory_maker *m, int device, enum tensor_term term, double bytes)
 {
