@@ -21,8 +21,8 @@
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
-/* Planners with the longest searches run last: if the search is stopped, the plans of the
- * others are there. */
+/* Planners with the longest searches run last, so that a stopped search has the plans of the
+ * others. */
 static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
 
 static const char NO_TIME[] = "not tried, there was no time left";
@@ -46,7 +46,7 @@ struct tried {
     struct hypar_refusals refusals;
     int64_t evaluated;
     unsigned given; /* given options that not every planner takes */
-    /* Of plans that do not fit and whose simulation cannot be shown: */
+    /* The nearest of the plans that do not fit and whose simulation cannot be shown: */
     const char *nearest; /* NULL: none */
     struct fullest lacks;
     bool by_state; /* counts only weights, gradients and optimizer state */
@@ -273,7 +273,7 @@ static bool is_any_simulated(const struct tried *t)
     return false;
 }
 
-/* Evaluate all plans that are worth it, and remove the others; then all plans have a
+/* Evaluate the plans that may be the best, and remove the others; then all plans have a
  * verdict. */
 static void simulate_all(struct tried *t)
 {

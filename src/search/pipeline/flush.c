@@ -68,8 +68,8 @@ static int top_span(const struct pipeline_machine *m)
     return span;
 }
 
-/* What one stage of `replicas` devices can send to the next, where the two are furthest apart.
- */
+/* Bandwidth from a stage of `replicas` devices to the next stage, for the pair of stages that
+ * is furthest apart. */
 static double stage_bytes_per_s(const struct flush_search *c, int replicas)
 {
     const struct pipeline_machine *m = &c->machine;
@@ -92,8 +92,8 @@ static double sync_s(const struct flush_search *c, double weight_bytes, int repl
 }
 
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
- * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
- * their gradients. */
+ * slowest stage, with the time of its messages because nothing overlaps; then the replicas of
+ * each stage sum their gradients. */
 static void estimate(struct flush_search *c, struct flush_candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
@@ -258,8 +258,8 @@ static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
     return a->n_stages == b->n_stages;
 }
 
-/* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
- * for; none where a replica would have no sample. */
+/* Add a candidate for each number of micro-batches of even sizes (if the batch allows it), or
+ * for the number that the options ask for; none if a replica would have no sample. */
 static void add_micro_batches(struct flush_search *c, struct flush_cut *cut)
 {
     int64_t asked = c->problem->options->micro_batches;
@@ -324,8 +324,8 @@ static void add_cut(struct flush_search *c, const struct flush_cut *from)
     c->n_cuts += cut->n > 0;
 }
 
-/* The cuts into so many stages: at layers that the model repeats, else for all speeds of links.
- */
+/* Add the cuts into so many stages: at layers that the model repeats, else for all speeds of
+ * links. */
 static void add_cuts(struct flush_search *c, int n_stages, int replicas)
 {
     struct flush_cut cut = { .n_stages = n_stages, .replicas = replicas };
@@ -338,7 +338,7 @@ static void add_cuts(struct flush_search *c, int n_stages, int replicas)
         add_cut(c, &cut);
 }
 
-/* All numbers of stages that use every device, or the one that is asked for. */
+/* Add each number of stages that uses every device, or the number that the options ask for. */
 static void add_depths(struct flush_search *c)
 {
     int n_devices = hypar_machine_device_count(c->problem->machine);

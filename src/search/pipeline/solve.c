@@ -32,10 +32,9 @@ struct level {
     int workers;
     double bytes_per_s;
     double spread; /* workers of one component */
-    int below;     /* components of the level below: the first stage's synchronisation is
-                    * divided by it */
-    bool limited;  /* memory is limited: at the lowest level, where stages are on single
-                    * workers */
+    int below;    /* components of the level below: divides the first stage's synchronisation */
+    bool limited; /* memory is limited: at the lowest level, where stages are on single
+                   * workers */
     double *table;
     struct factors *factors; /* by replicas */
     /* For each row and m, the best cut of the previous state: a good first guess. */
@@ -348,8 +347,7 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     }
 }
 
-/* Trace back
- * ---------------------------------------------------------------------------------- */
+/* Trace back ------------------------------------------------------------------------------ */
 
 /* The stages of A(i, j, m) at level l, in order; at most as many as there are states. */
 static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l, int i, int j,
