@@ -6,14 +6,14 @@
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0,
-      "machine to plan for: a word such as torus:4x4, or a file; of "
-      "plans, instead of their own",
+      "machine to plan for: a word such as torus:4x4, or a file; with plans: instead of their "
+      "own",
       0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plans'", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "planners to compare: dp,hypar (all but auto; beside plans none)", 0 },
+      "planners to compare: dp,hypar (all but auto; with plans: none)", 0 },
     { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
-      "for a planner that is loaded, which knows what it means; may be repeated", 0 },
+      "option of a loaded planner; may be repeated", 0 },
     OPT_FOR_ROW,
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
@@ -30,10 +30,9 @@ static const struct argp_option options[] = {
     OPT_DROPOUT_MASKS_ROW,
     OPT_SHARD_ROW,
     OPT_SHARD_OVER_ROW,
-    { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "TIME", 0,
-      "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
-      0 },
+      "flexflow, auto, own planners that take it: limit of the search, as 30s or 2m", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0,
       "flexflow, auto, own planners that take it: number of proposals (default: until none "
       "improves the plan)",
@@ -42,11 +41,10 @@ static const struct argp_option options[] = {
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the steps to FILE", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
-      "of one plan: its simulated step beside what 'hypar train --trace' or PyTorch's profiler "
-      "measured",
+      "compare one plan's simulated step with the trace of 'hypar train --trace' or of "
+      "PyTorch's profiler",
       0 },
-    { "detail", OPT_DETAIL, NULL, 0, "--measured: tell of every task, operator and exchange",
-      0 },
+    { "detail", OPT_DETAIL, NULL, 0, "--measured: show every task, operator and exchange", 0 },
     { "trace", OPT_TRACE, "FILE", 0, "--measured: write both timelines to FILE, for Perfetto",
       0 },
     { 0 },
@@ -598,16 +596,14 @@ const struct command cmd_compare = {
     .max_operands = MAX_OPERANDS,
     .operand_word = opt_model_word,
     .summary = "planners, or plans, side by side, simulated",
-    .doc =
-        "Let every planner split MODEL over MACHINE, simulate one training step of each plan, "
-        "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
-        "of the fullest device, energy, and how long the search took. The best of each "
-        "column is marked. Given plans of one model and machine, simulate these, without any "
-        "search; with --planner beside what planners find for the same. Of two plans it tells "
-        "what differs, and the step of the first with each difference alone. With --measured "
-        "one "
-        "plan's simulated step beside what its ranks did, task by task, what differs most "
-        "first.",
+    .doc = "Let every planner split MODEL over MACHINE, simulate one training step of each "
+           "plan, and show the plans in one table: time, speed-up over data parallel, bytes "
+           "sent, memory of the fullest device, energy, and time of the search. The best of "
+           "each column is marked. With plans of one model and machine, simulate these plans "
+           "without a search; --planner adds the plans of planners. For two plans, also list "
+           "their differences, and the step of the first plan with each difference alone. With "
+           "--measured, compare one plan's simulated step with its measured step, task by "
+           "task, the largest differences first.",
     .options = options,
     .run = run,
 };

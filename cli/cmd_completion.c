@@ -462,10 +462,10 @@ const struct command cmd_completion = {
     .max_operands = 1,
     .operand_word = shell_word,
     .names_alone = true,
-    .summary = "what a shell completes, for bash, zsh or fish",
-    .doc =
-        "Print what makes a shell complete commands, options and their words. 'make install' "
-        "puts it where the shells look; otherwise, in bash: source <(hypar completion bash). "
-        "machines and devices print the names of this site's files, which the shells ask for.",
+    .summary = "print completion for bash, zsh or fish",
+    .doc = "Print the script with which a shell completes commands, options and their words. "
+           "'make install' installs it for all three shells; otherwise, in bash: source "
+           "<(hypar completion bash). The operands machines and devices print the names of "
+           "this site's files, which the scripts call for.",
     .run = run,
 };

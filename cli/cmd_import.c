@@ -76,8 +76,8 @@ const struct command cmd_import = {
     .operand_word = opt_model_word,
     .summary = "convert, check and print a model's graph",
     .doc = "Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and "
-           "print what is in it. -o writes its graph as a JSON file, or where FILE ends in "
-           ".txt its measured times as a PipeDream profile, in .dot a picture for Graphviz.",
+           "print its graph. -o writes the graph as a JSON file; if FILE ends in .txt, its "
+           "measured times as a PipeDream profile; in .dot, a picture for Graphviz.",
     .options = options,
     .run = run,
 };

@@ -16,17 +16,18 @@
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "this machine with N ranks: local:N (one for each core)", 0 },
     { "planner", OPT_PLANNER, "NAMES", 0,
-      "measure what these plans run, as dp,gpipe (all that are usual)", 0 },
+      "measure the kernels of these plans, as dp,gpipe (all that are usual)", 0 },
     { "links", OPT_LINKS, NULL, 0, "measure messages anew", 0 },
     { "batch", OPT_BATCH, "N", 0, "samples in one step (as the model says)", 0 },
-    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of pipelines: so many", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "pipelines: number of micro-batches", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     OPT_ATTENTION_ROW,
     OPT_CLIP_ROW,
-    { "steps", OPT_STEPS, "N", 0, "of each plan (as many as a second takes, at least 6)", 0 },
+    { "steps", OPT_STEPS, "N", 0, "steps of each plan (as many as a second takes, at least 6)",
+      0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
-    { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "threads", OPT_THREADS, "N", 0, "threads of each rank (1)", 0 },
     { "bind", OPT_BIND, "TO", 0, "bind ranks to cores of their own, or none (cores)", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
       "run nothing: take times from a trace of PyTorch's profiler", 0 },
@@ -459,14 +460,12 @@ const struct command cmd_profile = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "measure what this machine takes, for predictions on local:N",
-    .doc =
-        "Run plans of MODEL on all ranks for a few steps, and keep what each call of a "
-        "kernel, each update of parameters and each message took, by what was run: passes "
-        "and extents. Steps on local:N are simulated with it. Adds to the profile that is "
-        "there; what it knows is not measured again. With --measured TRACE nothing is run: "
-        "times "
-        "are those of a trace of PyTorch's profiler, as hypar.torch writes it, on the device "
-        "of --on.",
+    .doc = "Run plans of MODEL on all ranks for a few steps, and keep the time of each call of "
+           "a kernel, each update of parameters and each message, by pass and extents. Steps "
+           "on local:N are simulated with these times. New times are added to the existing "
+           "profile; known times are not measured again. With --measured TRACE nothing is run: "
+           "times are those of a trace of PyTorch's profiler, as hypar.torch writes it, on the "
+           "device of --on.",
     .options = options,
     .run = run,
 };

@@ -13,27 +13,28 @@ static const struct argp_option options[] = {
       "output)",
       0 },
     { "trace-devices", OPT_TRACE_DEVICES, "LIST", 0,
-      "--trace: of these devices and their links, as 0-7,16 (all)", 0 },
+      "--trace: only these devices and their links, as 0-7,16 (all)", 0 },
     { "trace-from", OPT_TRACE_FROM, "TIME", 0,
-      "--trace: from then on, as 1.5ms (the beginning)", 0 },
-    { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: up to then (the end)", 0 },
+      "--trace: begin at this time, as 1.5ms (the beginning)", 0 },
+    { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: end at this time (the end)", 0 },
     { "trace-bars", OPT_TRACE_BARS, "N", 0, "--trace: at most the first N bars (200,000)", 0 },
     { "trace-names", OPT_TRACE_NAMES, "WHAT", 0,
-      "--trace: bars are named, and so coloured, by kind or by task (task)", 0 },
+      "--trace: name, and so colour, bars by kind or by task (task)", 0 },
     { "trace-arrows", OPT_TRACE_ARROWS, NULL, 0,
-      "--trace: an arrow to each task from what it waited for last", 0 },
+      "--trace: draw an arrow to each task from its last predecessor", 0 },
     { "timeline", OPT_TIMELINE, "FILE", 0,
       "write every task's times to FILE, as hypar-timeline/1", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the timeline to FILE", 0 },
-    { "csv", OPT_CSV, "FILE", 0, "write what devices do and links carry to FILE", 0 },
-    { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
+    { "csv", OPT_CSV, "FILE", 0, "write the times of devices and the bytes of links to FILE",
+      0 },
+    { "fits", OPT_FITS, NULL, 0, "only check whether the plan fits in memory", 0 },
     { "memory", OPT_MEMORY, "BYTES", 0,
       "with --fits: limit per device (the plan's, else the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
-      "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
+      "find the devices' efficiency from this measured step; -o writes it as a profile", 0 },
     { "check-delta", OPT_CHECK_DELTA, "N", 0,
       "check that delta and full simulation agree after N random changes of an operator", 0 },
-    { "seed", OPT_SEED, "N", 0, "random numbers of these changes (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of these changes (0)", 0 },
     { 0 },
 };
 
@@ -309,10 +310,9 @@ const struct command cmd_simulate = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "predict one training step: time, traffic, memory, energy",
-    .doc = "Simulate one training step of PLAN on its machine, and tell how long it takes and "
-           "where "
-           "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
-           "(hypar-program/1), written by 'hypar lower' or by hand.",
+    .doc = "Simulate one training step of PLAN on its machine, and show its time: devices, "
+           "links, bytes, energy, memory. PLAN may also be a program (hypar-program/1), "
+           "written by 'hypar lower' or by hand.",
     .options = options,
     .run = run,
 };

@@ -166,7 +166,7 @@ static const struct value *find_value(int key)
 static const struct argp_option common_options[] = {
     { "json", OPT_JSON, NULL, 0, "report as JSON, in SI units", 0 },
     { "output", OPT_OUTPUT, "FILE", 0, "write the result to FILE (-: standard output)", 0 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress, no notes; beside -o no summary", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress, no notes; with -o no summary", 0 },
     { "help", OPT_HELP, NULL, 0, "print this help", -1 },
     { 0 },
 };

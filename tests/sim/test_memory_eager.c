@@ -325,6 +325,35 @@ static void fp32_copies(void **state)
     }
 }
 
+/* A network reads the first half of a table of positions. PyTorch sums, gathers and keeps all
+ * of the table: with AdamW in bf16 12 bytes of each element, and its gradient. */
+static void rows_not_read(void **state)
+{
+    (void)state;
+    enum { N = 4, C = 64, TABLE = 2 * C };
+    for (int shard = 0; shard < 2; shard++) {
+        struct net net = { .builder = hp_build("positions", N) };
+        struct hypar_plan_settings settings = eager_bf16;
+        settings.optimizer = HYPAR_ADAMW;
+        int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+        int p = hp_build_param(net.builder, "p", &(struct hypar_shape){ 1, { TABLE } });
+        p = add_op(
+            &net, OP_SLICE, "slice", p, HP_ABSENT,
+            ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V(0) }, { ATTR_STOP, 1, V(C) }));
+        p = add_op(&net, OP_RESHAPE, "view", p, HP_ABSENT, ATTRS({ ATTR_SHAPE, 2, V(1, C) }));
+        add_op(&net, OP_MSE_LOSS, "loss", add_op(&net, OP_ADD, "add", x, p, NULL), target,
+               NULL);
+        make_plan(&net, 2, settings, shard ? HYPAR_SHARD_PARAMETERS : HYPAR_SHARD_NONE);
+        struct hypar_program_totals totals = totals_of(&net);
+        expect("gradients", totals.backward_bytes + totals.gradient_bytes,
+               4 * TABLE * (shard ? 1.0 : 2.0));
+        expect("parameters", totals.parameter_bytes, shard ? 2 * 2.0 * TABLE : 0);
+        struct hypar_memory m = memory_of(&net);
+        expect("state", m.parameters + m.optimizer, 12.0 * TABLE / (1 + shard));
+        end(&net);
+    }
+}
+
 /* The gradient of a view of a parameter: a sum over two devices moves every byte twice,
  * PyTorch's reduce-scatter of a divided parameter once. */
 static void views_of_parameters(void **state)
@@ -440,12 +469,19 @@ static void stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices),        cmocka_unit_test(parts),
-        cmocka_unit_test(copies),        cmocka_unit_test(fp32_copies),
-        cmocka_unit_test(sums),          cmocka_unit_test(batch_norms),
-        cmocka_unit_test(gathered),      cmocka_unit_test(gathered_memory),
-        cmocka_unit_test(summed_at_end), cmocka_unit_test(views_of_parameters),
-        cmocka_unit_test(scattered),     cmocka_unit_test(stages),
+        cmocka_unit_test(slices),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(fp32_copies),
+        cmocka_unit_test(sums),
+        cmocka_unit_test(batch_norms),
+        cmocka_unit_test(gathered),
+        cmocka_unit_test(gathered_memory),
+        cmocka_unit_test(summed_at_end),
+        cmocka_unit_test(rows_not_read),
+        cmocka_unit_test(views_of_parameters),
+        cmocka_unit_test(scattered),
+        cmocka_unit_test(stages),
     };
     return cmocka_run_group_tests_name("sim: memory of eager frameworks", tests, NULL, NULL);
 }

@@ -94,6 +94,14 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
                                        : hp_list_actions(s, list);
 }
 
+/* A divided parameter has so many times the elements that operators read. */
+static inline double hp_whole_times(const struct memory_maker *m, int tensor)
+{
+    int read = hp_slice_of_param(m->program->plan, tensor);
+    return (double)hp_shape_elements(&m->graph->tensors[tensor].shape) /
+           (double)hp_shape_elements(&m->graph->tensors[read].shape);
+}
+
 /* Do gradients of parameters begin with the first backward half that computes them, and end
  * with the step? Else they last from step to step. */
 static inline bool hp_gradients_begin(const struct hypar_program *program)

@@ -140,11 +140,13 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
     struct unit_memory *u = &m->units;
     int unit = unit_of_param(m, tensor),
         bytes = hp_precision_bytes(m->program->plan->precision);
+    double times = hp_whole_times(m, tensor);
     for (int i = 0; i < m->finder.n; i++) /* of both halves, alike */
         u->largest[m->finder.buffer[i].device] = 0;
     for (int i = 0; i < m->finder.n; i++) {
         const struct buffer *b = &m->finder.buffer[i];
-        double all = bytes * (double)hp_box_elements(&b->box), *most = &u->largest[b->device];
+        double all = bytes * times * (double)hp_box_elements(&b->box),
+               *most = &u->largest[b->device];
         if (all > *most) {
             u->gathered[b->device * u->n + unit] += all - *most;
             u->received[b->device * u->n + unit] += all - *most;

@@ -32,6 +32,17 @@ static void generate(struct generated *g, const struct kernel_call *call,
         hp_cuda_generate(g, call, target, true);
 }
 
+/* Several blocks have slices of a sum where its elements are few: as many as follows from its
+ * extents. */
+static unsigned slices_of(const struct generated *g, const struct cuda_grid *grid)
+{
+    enum { MOST = 64, THREADS = 1 << 19, LEAST = 4 };
+    int64_t threads = (int64_t)grid->blocks[0] * grid->threads[0] * grid->threads[1];
+    int64_t slices = THREADS / threads, most = g->inner / (LEAST * (int64_t)grid->threads[1]);
+    slices = slices < most ? slices : most;
+    return (unsigned)(slices < 1 ? 1 : slices > MOST ? MOST : slices);
+}
+
 static struct cuda_grid grid_of(const struct generated *g)
 {
     struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
@@ -43,12 +54,13 @@ static struct cuda_grid grid_of(const struct generated *g)
     while (grid.threads[0] * grid.threads[1] < WARP)
         grid.threads[0] *= 2;
     grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
+    grid.blocks[1] = slices_of(g, &grid);
     return grid;
 }
 
 /* The kernel of a text, compiled when the text first comes. */
-static struct cuda_function *function_of(struct cuda *c, const struct kernel_call *call,
-                                         const struct generated *g)
+static struct cuda_module *module_of(struct cuda *c, const struct kernel_call *call,
+                                     const struct generated *g)
 {
     char name[64];
     uint64_t key =
@@ -60,7 +72,23 @@ static struct cuda_function *function_of(struct cuda *c, const struct kernel_cal
         m = hp_cuda_module(c, name, hp_cuda_source(&scratch, g));
         hp_arena_free(&scratch);
     }
-    return hp_cuda_function(c, m, "generated");
+    return m;
+}
+
+static void run_kernel(struct cuda *c, const struct kernel_call *call, struct generated *g)
+{
+    enum { PAIR = 2 * sizeof(double) };
+    struct cuda_grid grid = grid_of(g), elements = hp_cuda_grid(g->outer);
+    struct cuda_module *module = module_of(c, call, g);
+    bool sliced = grid.blocks[1] > 1;
+    g->call.n_slices = grid.blocks[1];
+    g->call.slices = NULL;
+    if (sliced)
+        g->call.slices = hp_cuda_scratch(c, grid.blocks[1] * (size_t)g->outer * PAIR);
+    hp_cuda_launch(c, hp_cuda_function(c, module, "generated"), &grid, (void *[]){ &g->call });
+    if (sliced)
+        hp_cuda_launch(c, hp_cuda_function(c, module, "joined"), &elements,
+                       (void *[]){ &g->call });
 }
 
 static void clear(const struct backend *b, const struct kernel_call *call, int o, bool grad)
@@ -94,8 +122,7 @@ static void launch(void *who, const struct kernel_call *call, const struct targe
         return;
     if (g.leaves_out && target->fresh)
         clear(b, call, target->to, target->grad);
-    struct cuda_grid grid = grid_of(&g);
-    hp_cuda_launch(b->card, function_of(b->card, call, &g), &grid, (void *[]){ &g.call });
+    run_kernel(b->card, call, &g);
 }
 
 /* Shapes without common factors --------------------------------------------------------- */
