@@ -267,8 +267,7 @@ bool hp_framework_member(struct arena *arena, const struct hypar_framework *fram
     return true;
 }
 
-/* Values to try in a fit to steps
- * ---------------------------------------------------------------------- */
+/* Values to try in a fit to steps --------------------------------------------------------- */
 
 double *hp_framework_time(struct hypar_framework *framework, int i, const char **key)
 {

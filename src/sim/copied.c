@@ -41,8 +41,7 @@ static double message_s(const struct copying *c, int device, double bytes)
     return alone > 0 ? alone : curve_s(c, device, "message", bytes);
 }
 
-/* The boxes that devices hold
- * ---------------------------------------------------------------------- */
+/* The boxes that devices hold ------------------------------------------------------------- */
 
 static void hold_also(struct box *held, const struct box *box)
 {

@@ -930,6 +930,11 @@ class Forms(unittest.TestCase):
                 done = subprocess.run(command, env=at_once, capture_output=True, text=True)
                 self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if line.startswith("hypar")]), (3, [f"hypar.torch: {why}"]))
                 self.assertNotIn("import 'torch'", done.stderr)
+            nowhere = os.path.join(folder, "nowhere", "net.json")
+            done = subprocess.run([*command[:4], "-o", nowhere], env={**environment, "PYTHONVERBOSE": "1"}, capture_output=True, text=True)
+            told = [line for line in done.stderr.splitlines() if line.startswith("hypar")]
+            self.assertEqual((done.returncode, told), (4, [f"hypar.torch: {nowhere}: cannot write: No such directory"]))
+            self.assertNotIn("import 'torch'", done.stderr)
             command[3] = "forms:nothing"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))
