@@ -931,6 +931,11 @@ class Forms(unittest.TestCase):
                 done = subprocess.run([sys.executable, *command], env=at_once, capture_output=True, text=True)
                 self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if line.startswith("hypar")]), (3, [f"hypar.torch: {why}"]))
                 self.assertNotIn("import 'torch'", done.stderr)
+            nowhere = os.path.join(folder, "nowhere", "net.json")
+            done = subprocess.run([sys.executable, *command[:3], "-o", nowhere], env={**environment, "PYTHONVERBOSE": "1"}, capture_output=True, text=True)
+            told = [line for line in done.stderr.splitlines() if line.startswith("hypar")]
+            self.assertEqual((done.returncode, told), (4, [f"hypar.torch: {nowhere}: cannot write: No such directory"]))
+            self.assertNotIn("import 'torch'", done.stderr)
             command[2] = "forms:nothing"
             done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))

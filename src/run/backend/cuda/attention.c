@@ -187,10 +187,12 @@ static void launch(const struct attention *at, const char *kernel, struct cuda_g
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* A block for each query. */
+/* A warp for each query. */
 static struct cuda_grid queries(const struct attention *at)
 {
-    return (struct cuda_grid){ { (unsigned)(at->args.heads * at->args.queries) },
+    enum { EACH = CUDA_ATTENTION_THREADS / 32 };
+    int64_t rows = at->args.heads * at->args.queries;
+    return (struct cuda_grid){ { (unsigned)((rows + EACH - 1) / EACH) },
                                { CUDA_ATTENTION_THREADS },
                                0 };
 }

@@ -1,13 +1,8 @@
-/* Passes of operators on a card: kernels generated from the nest, and those of LSTMs and
- * GRUs. */
-#include <inttypes.h>
-#include <stdio.h>
+/* Passes of operators on a card: each by the first of the ways that can compute it. */
 #include <string.h>
 
-#include "base/table.h"
 #include "kernel/walk.h"
 #include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/generate.h"
 #include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
@@ -16,89 +11,6 @@
 static bool in_set(operand_set set, int o)
 {
     return set >> o & 1;
-}
-
-/* Generated kernels --------------------------------------------------------------------- */
-
-/* Sums of this many terms are shared among a column of threads, where elements are few; each
- * thread has this many of them. */
-enum { MANY_TERMS = 64, FEW_ELEMENTS = 1 << 17, EACH = 16, WARP = 32 };
-
-static void generate(struct generated *g, const struct kernel_call *call,
-                     const struct target *target)
-{
-    hp_cuda_generate(g, call, target, false);
-    if (g->inner >= MANY_TERMS && g->outer <= FEW_ELEMENTS)
-        hp_cuda_generate(g, call, target, true);
-}
-
-/* Several blocks have slices of a sum where its elements are few: as many as follows from its
- * extents. */
-static unsigned slices_of(const struct generated *g, const struct cuda_grid *grid)
-{
-    enum { MOST = 64, THREADS = 1 << 19, LEAST = 4 };
-    int64_t threads = (int64_t)grid->blocks[0] * grid->threads[0] * grid->threads[1];
-    int64_t slices = THREADS / threads, most = g->inner / (LEAST * (int64_t)grid->threads[1]);
-    slices = slices < most ? slices : most;
-    return (unsigned)(slices < 1 ? 1 : slices > MOST ? MOST : slices);
-}
-
-static struct cuda_grid grid_of(const struct generated *g)
-{
-    struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
-    if (!g->in_columns)
-        return hp_cuda_grid(g->outer);
-    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
-    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
-        grid.threads[1] *= 2;
-    while (grid.threads[0] * grid.threads[1] < WARP)
-        grid.threads[0] *= 2;
-    grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
-    grid.blocks[1] = slices_of(g, &grid);
-    return grid;
-}
-
-/* The kernel of a text, compiled when the text first comes. */
-static struct cuda_module *module_of(struct cuda *c, const struct kernel_call *call,
-                                     const struct generated *g)
-{
-    char name[64];
-    uint64_t key =
-        hp_hash(hp_hash(HP_HASH_START, g->types, strlen(g->types)), g->text, strlen(g->text));
-    snprintf(name, sizeof name, "%.32s_%016" PRIx64, hp_op[call->nest->kind].name, key);
-    struct cuda_module *m = hp_cuda_find(c, name);
-    if (!m) {
-        struct arena scratch = { 0 };
-        m = hp_cuda_module(c, name, hp_cuda_source(&scratch, g));
-        hp_arena_free(&scratch);
-    }
-    return m;
-}
-
-static void run_kernel(struct cuda *c, const struct kernel_call *call, struct generated *g)
-{
-    enum { PAIR = 2 * sizeof(double) };
-    struct cuda_grid grid = grid_of(g), elements = hp_cuda_grid(g->outer);
-    struct cuda_module *module = module_of(c, call, g);
-    bool sliced = grid.blocks[1] > 1;
-    g->call.n_slices = grid.blocks[1];
-    g->call.slices = NULL;
-    if (sliced)
-        g->call.slices = hp_cuda_scratch(c, grid.blocks[1] * (size_t)g->outer * PAIR);
-    hp_cuda_launch(c, hp_cuda_function(c, module, "generated"), &grid, (void *[]){ &g->call });
-    if (sliced)
-        hp_cuda_launch(c, hp_cuda_function(c, module, "joined"), &elements,
-                       (void *[]){ &g->call });
-}
-
-static void clear(const struct backend *b, const struct kernel_call *call, int o, bool grad)
-{
-    const struct view *view = grad ? &call->grad[o] : &call->value[o];
-    if (!view->data)
-        return;
-    struct box box = hp_region(call->nest, o, call->range);
-    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
-    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
 /* Of two operands. */
@@ -115,14 +27,7 @@ static void launch(void *who, const struct kernel_call *call, const struct targe
     if ((product && hp_cuda_convolve_dnn(b, call)) || hp_cuda_multiply(b->card, call, target) ||
         (product && hp_cuda_convolve(b, call)))
         return;
-    char text[GENERATED_BYTES];
-    struct generated g = { .text = text };
-    generate(&g, call, target);
-    if (g.outer == 0)
-        return;
-    if (g.leaves_out && target->fresh)
-        clear(b, call, target->to, target->grad);
-    run_kernel(b->card, call, &g);
+    hp_cuda_run_target(b, call, target);
 }
 
 /* Shapes without common factors --------------------------------------------------------- */
@@ -226,9 +131,9 @@ static void clear_fresh(const struct backend *b, const struct kernel_call *call)
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
         if (in_set(pass->writes & call->fresh, o))
-            clear(b, call, o, false);
+            hp_cuda_clear(b, call, o, false);
         if (in_set(pass->writes_grad & call->fresh_grad, o))
-            clear(b, call, o, true);
+            hp_cuda_clear(b, call, o, true);
     }
 }
 

@@ -659,16 +659,31 @@ static bool may_join(const struct generator *g, const struct loop *a, const stru
     return true;
 }
 
+/* The axes whose indices a formula names ("@c", "$x[c=label]"); all of them, if it needs the
+ * number of an element, a mask or a window. */
+static axis_set axes_named(const struct generator *g)
+{
+    axis_set named = 0;
+    for (const char *at = g->target->formula; at && *at; at++) {
+        bool index = *at == '@', instead = *at == '[';
+        const char *name = at + 1 + (index && strchr("<>#", at[1]) != NULL);
+        if (*at == '%' || (index && *name == '=') || (instead && *name == '&'))
+            return ~(axis_set)0;
+        if ((index || instead) && *name != '*')
+            named |= (axis_set)1 << axis_called(g, *name);
+    }
+    return named;
+}
+
 /* One loop for axes whose indices lead along all operands as one index does: finding one index
- * of a step takes a division. The formula must not name indices. */
+ * of a step takes a division. */
 static void join_loops(struct generator *g, struct loop *loop, int *n)
 {
-    const char *formula = g->target->formula;
-    if (formula && strpbrk(formula, "@[%"))
-        return;
+    axis_set named = axes_named(g);
     for (int i = *n - 2; i >= 0; i--) {
         struct range outer = loop[i].range, *inner = &loop[i + 1].range;
-        if (!may_join(g, &loop[i], &loop[i + 1]))
+        axis_set both = (axis_set)1 << loop[i].i | (axis_set)1 << loop[i + 1].i;
+        if (both & named || !may_join(g, &loop[i], &loop[i + 1]))
             continue;
         inner->hi = inner->lo + (inner->hi - inner->lo) * (outer.hi - outer.lo);
         g->joined |= (axis_set)1 << loop[i].i;
@@ -761,17 +776,47 @@ static void say_elements(struct generator *g, int outer)
     say_beginning(g);
 }
 
-/* A thread for each element. */
+/* The result of one element. A thread computes those of several before it writes any, so that
+ * it waits for memory once. */
+static void say_several(struct generator *g, int outer)
+{
+    say_head(g, "generated");
+    say(g, "const auto find = [&](long long at, double &acc, double &acc1) {\n"
+           "Index rest = Index(at);\n");
+    say_indices(g, g->outer, g->n_outer);
+    say(g, "if (!(true");
+    say_inside(g);
+    say(g, ")) return false;\nacc = %s;\nacc1 = 0;\n",
+        combine_of(g) == COMBINE_SUM ? "0" : "p.least");
+    say(g, "for (bool once = true; once; once = false) {\n");
+    say_body(g);
+    say(g, "}\nreturn true;\n};\n"
+           "const auto put = [&](long long at, double acc, double acc1) {\n"
+           "(void)acc1;\nIndex rest = Index(at);\n");
+    say_indices(g, g->outer, g->n_outer);
+    say_write(g);
+    say(g,
+        "};\nconst long long step = (long long)gridDim.x * blockDim.x;\n"
+        "for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < p.v[%d]; "
+        "at += %d * step) {\n"
+        "double acc[%d], acc1[%d];\nbool there[%d];\n"
+        "#pragma unroll\nfor (int i = 0; i < %d; i++)\n"
+        "there[i] = at + i * step < p.v[%d] && find(at + i * step, acc[i], acc1[i]);\n"
+        "#pragma unroll\nfor (int i = 0; i < %d; i++)\n"
+        "if (there[i]) put(at + i * step, acc[i], acc1[i]);\n}\n}\n",
+        outer, GENERATED_AT_ONCE, GENERATED_AT_ONCE, GENERATED_AT_ONCE, GENERATED_AT_ONCE,
+        GENERATED_AT_ONCE, outer, GENERATED_AT_ONCE);
+}
+
+/* A thread for each element, whose terms it adds up. */
 static void say_threads(struct generator *g, int outer)
 {
     say_head(g, "generated");
     say_elements(g, outer);
     for (int i = 0; i < g->n_inner; i++)
         say_nested_loop(g, &g->inner[i]);
-    if (g->n_inner == 0)
-        say(g, "for (bool once = true; once; once = false) {\n");
     say_body(g);
-    for (int i = 0; i < (g->n_inner ? g->n_inner : 1); i++)
+    for (int i = 0; i < g->n_inner; i++)
         say(g, "}\n");
     say_write(g);
     say(g, "}\n}\n");
@@ -874,6 +919,7 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     out->outer = steps_of(g->outer, g->n_outer);
     out->inner = steps_of(g->inner, g->n_inner);
     out->in_columns = in_columns && g->n_inner > 0 && !reads_windows(g);
+    out->at_once = g->n_inner > 0 ? 1 : GENERATED_AT_ONCE;
     bool small = out->outer < INT32_MAX && out->inner < INT32_MAX;
     out->call.least = (double)-INFINITY;
     out->call.key = call->key;
@@ -887,6 +933,8 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     int outer = number(g, out->outer);
     if (out->in_columns)
         say_columns(g, outer);
+    else if (out->at_once > 1)
+        say_several(g, outer);
     else
         say_threads(g, outer);
     out->along_outer = is_along_outer(g);

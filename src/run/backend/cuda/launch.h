@@ -5,6 +5,7 @@
 
 #include "run/backend/backend.h"
 #include "run/backend/cuda/cuda.h"
+#include "run/backend/cuda/generate.h"
 
 /* "add" and "f32" are add_f32 of the module. */
 struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
@@ -18,6 +19,13 @@ struct cuda_grid hp_cuda_grid(int64_t n);
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call);
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
                           const struct view *running);
+
+/* Compute a target by a kernel that is generated for it (kernels.c). */
+void hp_cuda_run_target(const struct backend *b, const struct kernel_call *call,
+                        const struct target *target);
+
+/* Fill what a call writes of an operand with the neutral element. */
+void hp_cuda_clear(const struct backend *b, const struct kernel_call *call, int o, bool grad);
 
 /* Does the pass of an LSTM or a GRU have a kernel of its own? If so it is begun; what it writes
  * has been cleared where it is fresh (recurrent.c). */
