@@ -44,9 +44,9 @@ static enum hypar_status write_picture(const struct hypar_plan *plan, const char
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* All of a step, as it is lowered: a plan that cannot be is told as `hypar lower` tells it. Of
- * a model that has no steps (*known tells) only what lives from step to step, which every plan
- * has. */
+/* Check the memory of a whole step, from the lowered plan. A plan that cannot be lowered fails
+ * with the error of `hypar lower`. For a model without training steps (*known: false) check
+ * only the state that lasts from step to step. */
 static enum hypar_status check_memory(const struct args *args, const struct hypar_plan *plan,
                                       struct hypar_memory *fullest, bool *known,
                                       struct hypar_error *err)

@@ -6,14 +6,14 @@
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0,
-      "machine to plan for: a word such as torus:4x4, or a file; of "
-      "plans, instead of their own",
+      "machine to plan for: a word such as torus:4x4, or a file; with plans: instead of their "
+      "own",
       0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plans'", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "planners to compare: dp,hypar (all but auto; beside plans none)", 0 },
+      "planners to compare: dp,hypar (all but auto; with plans: none)", 0 },
     { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
-      "for a planner that is loaded, which knows what it means; may be repeated", 0 },
+      "option of a loaded planner; may be repeated", 0 },
     OPT_FOR_ROW,
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
@@ -30,10 +30,9 @@ static const struct argp_option options[] = {
     OPT_DROPOUT_MASKS_ROW,
     OPT_SHARD_ROW,
     OPT_SHARD_OVER_ROW,
-    { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "TIME", 0,
-      "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
-      0 },
+      "flexflow, auto, own planners that take it: limit of the search, as 30s or 2m", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0,
       "flexflow, auto, own planners that take it: number of proposals (default: until none "
       "improves the plan)",
@@ -42,11 +41,10 @@ static const struct argp_option options[] = {
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the steps to FILE", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
-      "of one plan: its simulated step beside what 'hypar train --trace' or PyTorch's profiler "
-      "measured",
+      "compare one plan's simulated step with the trace of 'hypar train --trace' or of "
+      "PyTorch's profiler",
       0 },
-    { "detail", OPT_DETAIL, NULL, 0, "--measured: tell of every task, operator and exchange",
-      0 },
+    { "detail", OPT_DETAIL, NULL, 0, "--measured: show every task, operator and exchange", 0 },
     { "trace", OPT_TRACE, "FILE", 0, "--measured: write both timelines to FILE, for Perfetto",
       0 },
     { 0 },
@@ -61,11 +59,10 @@ struct comparing {
     const struct hypar_machine *machine;
     struct hypar_search_options how;
     struct hypar_bound bound;              /* of all plans with these options */
-    const struct hypar_sim_options *given; /* what the command line says of simulating */
+    const struct hypar_sim_options *given; /* simulation options of the command line */
     struct hypar_plan *plan[MAX_OPERANDS];
     int n_plans;
-    int n; /* rows: those of the plans, then of the planners; and what their texts are kept in
-            */
+    int n; /* rows: first the plans, then the planners; and the memory of their texts */
     struct hypar_compared row[MAX_ROWS];
     char name[MAX_ROWS][NAME_BYTES];
     struct hypar_error why[MAX_ROWS];
@@ -77,14 +74,15 @@ static enum hypar_status add_planner(struct comparing *c, const char *name, size
     if (c->n == MAX_ROWS)
         return opt_usage(err, "--planner: more than %d planners and plans", MAX_ROWS);
     if (length >= NAME_BYTES)
-        length = NAME_BYTES - 1; /* no planner has such a name */
+        length = NAME_BYTES - 1; /* no planner has so long a name */
     memcpy(c->name[c->n], name, length);
     c->row[c->n].planner = c->name[c->n];
     c->n++;
     return HYPAR_OK;
 }
 
-/* Those of a list, or all that there are; not exhaustive, which only small problems allow. */
+/* Add a row for each planner of the list, or without a list for all planners except those for
+ * small problems (exhaustive). */
 static enum hypar_status list_planners(struct comparing *c, const char *list,
                                        struct hypar_error *err)
 {
@@ -102,7 +100,7 @@ static enum hypar_status list_planners(struct comparing *c, const char *list,
     return status;
 }
 
-/* The reason without the name of the planner, which stands in front of the row. */
+/* The reason without the planner's name, because the row begins with the name. */
 static const char *reason(const char *text, const char *planner)
 {
     size_t n = strlen(planner);
@@ -125,8 +123,8 @@ static enum hypar_status simulate(struct hypar_compared *row, const struct hypar
     return HYPAR_OK;
 }
 
-/* Search and simulate. A plan so large that the search left it alone is simulated here: to
- * compare is what was asked for. */
+/* Search and simulate. If the search did not simulate its plan because the plan is large,
+ * simulate it here: a comparison needs simulated steps. */
 static enum hypar_status evaluate_planner(struct hypar_compared *row, const struct comparing *c,
                                           const struct hypar_search_options *how,
                                           struct hypar_error *why)
@@ -158,7 +156,8 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     return status;
 }
 
-/* As planned, but for what the command line says: the memory limit of a plan, too. */
+/* Simulate with the plan's own settings, except those that the command line gives. The plan's
+ * memory limit applies unless the command line gives one. */
 static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct comparing *c,
                                        const struct hypar_plan *plan, struct hypar_error *why)
 {
@@ -167,7 +166,7 @@ static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct 
     return simulate(row, plan, &how, c->args->memory_bytes, why);
 }
 
-/* HYPAR_USAGE for an unknown planner; any other failure is told in the row. */
+/* HYPAR_USAGE for an unknown planner; the row records any other failure. */
 static enum hypar_status evaluate(struct comparing *c, int i)
 {
     struct hypar_compared *row = &c->row[i];
@@ -219,8 +218,8 @@ static bool is_bounded(const struct comparing *c, int i)
            hypar_plan_settings(plan).optimizer == c->how.optimizer;
 }
 
-/* The bound that no plan is faster than: that of the baseline, or, where the baseline has none,
- * the first that a planner's search tells. */
+/* The lower bound of all plans: that of the baseline, or if the baseline has none, that of the
+ * first planner's search with a bound. */
 static void find_bounds(struct comparing *c, const struct hypar_bound *baseline)
 {
     c->bound = *baseline;
@@ -231,7 +230,7 @@ static void find_bounds(struct comparing *c, const struct hypar_bound *baseline)
             c->row[i].bound = c->bound;
 }
 
-/* A profile that tells nothing about any plan. */
+/* Note that the profile has no time for any plan. */
 static void note_profile(const struct comparing *c)
 {
     const struct hypar_sim_measured *none = NULL;
@@ -247,7 +246,8 @@ static void note_profile(const struct comparing *c)
         opt_note_profile(c->args, none);
 }
 
-/* What there is of the table; a search that could give a plan when told to stop has. */
+/* Note which rows of the table exist after an interruption. An interrupted search returns its
+ * best plan so far, if it has one. */
 static void note_interrupted(const struct comparing *c)
 {
     char text[NAME_BYTES + 128];
@@ -289,8 +289,8 @@ static enum hypar_status report(void *who, const struct hypar_comparison *compar
     return write_file(comparison, opt_output(args), opt_format(args), err);
 }
 
-/* Row by row; on a terminal one sees which. *failed: of the first that failed for another
- * reason than that nothing fits, which *err then tells. */
+/* Evaluate row by row; a terminal shows the current row. *failed: the status of the first row
+ * that failed for another reason than memory; *err then has the reason. */
 static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *failed,
                                       struct hypar_error *err)
 {
@@ -323,7 +323,7 @@ static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *fa
     return status;
 }
 
-/* Options are for the planners that take them, of which there must be one. */
+/* Check that each option is taken by at least one planner of the table. */
 static enum hypar_status check_options(const struct comparing *c, struct hypar_error *err)
 {
     const char *planner[MAX_ROWS];
@@ -337,7 +337,7 @@ static enum hypar_status check_options(const struct comparing *c, struct hypar_e
     return hypar_check_options(&how, planner, n, err);
 }
 
-/* Of two plans alone, both of which can be simulated: how they differ. */
+/* The differences of two plans, if the table has only these two and both were simulated. */
 static struct hypar_differences *differences_of(const struct comparing *c)
 {
     struct hypar_differences *differences = NULL;
@@ -346,7 +346,7 @@ static struct hypar_differences *differences_of(const struct comparing *c)
     return differences;
 }
 
-/* All rows, handed to `tell`. *failed: as evaluate_all() says. */
+/* Evaluate all rows and pass them to `tell`. *failed: as for evaluate_all(). */
 static enum hypar_status
 compare_rows(struct comparing *c,
              enum hypar_status (*tell)(void *who, const struct hypar_comparison *comparison,
@@ -388,7 +388,8 @@ compare_rows(struct comparing *c,
     return status;
 }
 
-/* Every row was asked for by name, or all planners are there, of which some do not apply. */
+/* Fail if a row that the user named has no result. Without names the table has all planners,
+ * and some of them may not apply. */
 static enum hypar_status check_named(const struct comparing *c, struct hypar_error *err)
 {
     int failed = 0, first = -1;
@@ -402,9 +403,9 @@ static enum hypar_status check_named(const struct comparing *c, struct hypar_err
     if (!failed)
         return HYPAR_OK;
     const struct hypar_compared *row = &c->row[first];
-    snprintf(err->text, sizeof err->text, "%.160s %s: %.240s",
+    snprintf(err->text, sizeof err->text, "%.160s %s: the table says why",
              row->plan ? row->plan : row->planner,
-             row->plan ? "cannot be simulated" : "has no plan", row->why);
+             row->plan ? "cannot be simulated" : "has no plan");
     size_t n = strlen(err->text);
     if (failed > 1)
         snprintf(err->text + n, sizeof err->text - n, "; %d more failed", failed - 1);
@@ -472,7 +473,7 @@ static bool same_machine(const struct hypar_machine *a, const struct hypar_machi
     return same;
 }
 
-/* Another row of the table, for the model and the machine of the first. */
+/* Add a row for a plan of the same model and machine as the first. */
 static enum hypar_status add_plan(struct comparing *c, const char *path,
                                   struct hypar_error *err)
 {
@@ -497,7 +498,7 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
     return opt_in_file(path, HYPAR_INVALID, err);
 }
 
-/* A plan says already what these options would. */
+/* Refuse options that plans already determine. */
 enum hypar_status compare_check_for_plans(const struct args *args, struct hypar_error *err)
 {
     const char *for_models = args->batch                 ? "batch"
@@ -595,16 +596,14 @@ const struct command cmd_compare = {
     .max_operands = MAX_OPERANDS,
     .operand_word = opt_model_word,
     .summary = "planners, or plans, side by side, simulated",
-    .doc =
-        "Let every planner split MODEL over MACHINE, simulate one training step of each plan, "
-        "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
-        "of the fullest device, energy, and how long the search took. The best of each "
-        "column is marked. Given plans of one model and machine, simulate these, without any "
-        "search; with --planner beside what planners find for the same. Of two plans it tells "
-        "what differs, and the step of the first with each difference alone. With --measured "
-        "one "
-        "plan's simulated step beside what its ranks did, task by task, what differs most "
-        "first.",
+    .doc = "Let every planner split MODEL over MACHINE, simulate one training step of each "
+           "plan, and show the plans in one table: time, speed-up over data parallel, bytes "
+           "sent, memory of the fullest device, energy, and time of the search. The best of "
+           "each column is marked. With plans of one model and machine, simulate these plans "
+           "without a search; --planner adds the plans of planners. For two plans, also list "
+           "their differences, and the step of the first plan with each difference alone. With "
+           "--measured, compare one plan's simulated step with its measured step, task by "
+           "task, the largest differences first.",
     .options = options,
     .run = run,
 };

@@ -1,9 +1,10 @@
-/* What a shell completes: commands, options and their words, from the tables of the options. */
+/* Writes completion scripts for shells: commands, options and their words, from the tables of
+ * options. */
 #include "cli/opt.h"
 
 #include <string.h>
 
-/* The option takes a value; what of it is known. */
+/* The value of an option that takes one. */
 struct value_words {
     const char *name; /* "MACHINE" */
     bool files, any;  /* a file may be named; there are words */
@@ -50,7 +51,7 @@ static void put_escaped(FILE *to, const char *text, const char *special, const c
     }
 }
 
-/* May the operand be a file? Names of what is built in alone are no files. */
+/* May the operand be a file? It may not if the command takes only names of built-in things. */
 static bool takes_files(const struct command *command)
 {
     return command->max_operands && !command->names_alone;
@@ -188,7 +189,7 @@ static void put_zsh_value(FILE *to, const struct argp_option *o,
     }
 }
 
-/* One as '--on=[help]:MACHINE:action', and its short form as '-m+[...'. */
+/* Write an option as '--on=[help]:MACHINE:action', and its short form as '-m+[...'. */
 static void put_zsh_option(FILE *to, const struct argp_option *o, bool is_short)
 {
     struct value_words value = value_of(o);
@@ -461,10 +462,10 @@ const struct command cmd_completion = {
     .max_operands = 1,
     .operand_word = shell_word,
     .names_alone = true,
-    .summary = "what a shell completes, for bash, zsh or fish",
-    .doc =
-        "Print what makes a shell complete commands, options and their words. 'make install' "
-        "puts it where the shells look; otherwise, in bash: source <(hypar completion bash). "
-        "machines and devices print the names of this site's files, which the shells ask for.",
+    .summary = "print completion for bash, zsh or fish",
+    .doc = "Print the script with which a shell completes commands, options and their words. "
+           "'make install' installs it for all three shells; otherwise, in bash: source "
+           "<(hypar completion bash). The operands machines and devices print the names of "
+           "this site's files, which the scripts call for.",
     .run = run,
 };

@@ -6,7 +6,7 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
-    { "operators", OPT_OPERATORS, "N", 0, "tell of the N costliest operators (10)", 0 },
+    { "operators", OPT_OPERATORS, "N", 0, "show the N costliest operators (10)", 0 },
     OPT_SIMULATION_ROWS,
     { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { 0 },
@@ -76,16 +76,12 @@ const struct command cmd_explain = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "why a step takes as long as it does, and what would help",
-    .doc =
-        "Simulate one training step of PLAN and tell what bounds it: the critical path "
-        "through computations, exchanges and their queues, added up; which planner found it, "
-        "and what the others' plans take; of a plan of hypar, the bytes that make each layer "
-        "dp "
-        "or mp; what the costliest "
-        "operators would cost if they were split otherwise; and the step with faster links, "
-        "devices, hosts, more memory, other micro-batches, schedules and without "
-        "recomputation. "
-        "Every number is a simulation.",
+    .doc = "Simulate one training step of PLAN and explain its time: the critical path through "
+           "computations, exchanges and their queues, added up; the planner that found the "
+           "plan, and the steps of other planners' plans; for a plan of hypar, the bytes by "
+           "which each layer became dp or mp; the costliest operators under other splits; and "
+           "the step with faster links, devices, hosts, more memory, other micro-batches, "
+           "schedules and without recomputation. Every number is a simulation.",
     .options = options,
     .run = run,
 };

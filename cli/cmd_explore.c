@@ -5,8 +5,7 @@
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0,
-      "machine to explore: a word such as htree:16, or a file; given again, others beside it",
-      0 },
+      "machine to explore: a word such as htree:16, or a file; repeated: further machines", 0 },
     { "levels", OPT_LEVELS, "LIST", 0, "every choice of all layers at these levels: H1,H4", 0 },
     { "layers", OPT_LAYERS, "LIST", 0, "every choice of these layers at all levels: conv1,fc1",
       0 },
@@ -18,15 +17,16 @@ static const struct argp_option options[] = {
       "bandwidths of a link: 0.1GB/s,1.6Gb/s or, doubling, 1GB/s..64GB/s", 0 },
     { "sweep", OPT_SWEEP, "WORD=LIST", 0,
       "any figure of the machine's word: memory-bandwidth=1TB/s,3TB/s or, doubling, "
-      "memory-bandwidth=1TB/s..8TB/s; links=0.5,2: all so many times as fast; "
-      "nvlink.latency=1us,2us or nvlink.latency=0.5x,2x: of a class of listed links; can be "
-      "given again",
+      "memory-bandwidth=1TB/s..8TB/s; links=0.5,2: speed factors of all links; "
+      "nvlink.latency=1us,2us or nvlink.latency=0.5x,2x: a class of listed links; can be "
+      "repeated",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "planners to compare, a row for each (hypar,dp; of several batches auto); of choices the "
-      "first fills in what is not explored",
+      "planners to compare, a row for each (hypar,dp; with several batches auto); the first "
+      "planner sets the choices that are not explored",
       0 },
-    { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: with all levels chosen at once, too", 0 },
+    { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: add plans with all levels chosen at once",
+      0 },
     { "batch", OPT_BATCH, "LIST", 0,
       "samples in one training step (as the model says); several, 96,128 or, doubling, "
       "64..4096: a plan for each",
@@ -42,16 +42,18 @@ static const struct argp_option options[] = {
       "accelerators, else levels) or simulated (default: paper for HyPar's accelerators and "
       "with --levels or --layers, else simulated)",
       0 },
-    { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
+    { "objective", OPT_OBJECTIVE, "WHAT", 0,
+      "time, comm or energy: the figure to minimise (time)", 0 },
     OPT_NUMBERS_ROWS,
     { "memory", OPT_MEMORY, "BYTES", 0, "plans: limit per device (the device's own)", 0 },
-    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "plans: so many (as in hypar plan)", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
+      "plans: number of micro-batches (as in hypar plan)", 0 },
     OPT_DROPOUT_MASKS_ROW,
     OPT_RECOMPUTE_ROW,
     OPT_SHARD_ROW,
     OPT_ALL_REDUCE_ROW,
     OPT_AS_ROW,
-    { "budget", OPT_BUDGET, "TIME", 0, "plans: no longer than that, together (5m)", 0 },
+    { "budget", OPT_BUDGET, "TIME", 0, "plans: time limit of all searches together (5m)", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write every choice or plan to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
     { 0 },
@@ -104,7 +106,7 @@ static enum hypar_status read_options(const struct args *args,
     return HYPAR_OK;
 }
 
-/* To be asked of machines that were read: what is wrong with them comes first. */
+/* Call this after the machines were read, because their errors come first. */
 static enum hypar_status check_varies(const struct args *args, struct hypar_error *err)
 {
     if (args->batches || args->levels || args->layers || args->devices || args->topology ||
@@ -114,7 +116,8 @@ static enum hypar_status check_varies(const struct args *args, struct hypar_erro
                           "--devices, --topology, --bandwidth, --sweep or a second --on");
 }
 
-/* What is reported: choices of one batch, or plans of several; the other is NULL. */
+/* The result to report: choices for one batch, or plans for several batches; the other is NULL.
+ */
 struct told {
     const struct hypar_exploration *choices;
     const struct hypar_sweep *plans;
@@ -150,7 +153,7 @@ static enum hypar_status report(const struct told *t, const struct args *args,
 
 /* Machines -------------------------------------------------------------------------------- */
 
-/* All that --on names, the first apart. */
+/* All machines of --on; the first is separate. */
 struct machines {
     struct hypar_machine *first, *other[MAX_FIXES];
     int n_others;
@@ -275,8 +278,8 @@ static void note_unfinished(const struct args *args, const struct hypar_sweep *p
         args, "points that were not done by then have the best plan so far, or none");
 }
 
-/* Nothing was done in time: what the library says of a search that was told to stop does not
- * say by what. */
+/* Name the budget in the error of a search that ended before its first plan. The library's
+ * error does not know what stopped the search. */
 static void say_out_of_time(const struct args *args, struct hypar_error *err)
 {
     char budget[32];
@@ -421,12 +424,13 @@ const struct command cmd_explore = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "sweep batches, devices, parallelisms, topologies, bandwidths",
-    .doc = "Search for the plan of each planner for MODEL, for every batch on every machine, "
-           "simulate it, and tell which does most: MACHINE in other sizes, topologies and "
-           "bandwidths, with other figures, or beside others. Or, with --levels, --layers, "
-           "--fix, --mark, --joint or --cost, evaluate choices level by level, and tell the "
-           "best and where the planners' own choices rank. A choice is a digit for each "
-           "weighted layer at each level: 0 dp (type I), 1 mp (type II), 2 type III.",
+    .doc =
+        "Search for the plan of each planner for MODEL, for every batch on every machine, "
+        "simulate the plan, and name the fastest: MACHINE in other sizes, topologies and "
+        "bandwidths, with other figures, or compared with other machines. Or, with --levels, "
+        "--layers, --fix, --mark, --joint or --cost, evaluate choices level by level, and show "
+        "the best choice and the ranks of the planners' own choices. A choice is a digit for "
+        "each weighted layer at each level: 0 dp (type I), 1 mp (type II), 2 type III.",
     .options = options,
     .takes_batches = true,
     .takes_machines = true,

@@ -2,17 +2,18 @@
 
 static const struct argp_option options[] = {
     { "to", OPT_TO, "FRAMEWORK", 0,
-      "torch, megatron or deepspeed: whose form is written (torch)", 0 },
+      "framework to write for: torch, megatron or deepspeed (torch)", 0 },
     { "nearest", OPT_NEAREST, "FILE", 0,
-      "if it cannot run the plan, write the nearest plan that it can run to FILE instead", 0 },
+      "if the framework cannot run the plan, write the nearest plan that it can run to FILE",
+      0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { 0 },
 };
 
-/* What it can run instead: told, and written where --nearest says. That is an answer: the
- * refusal is a note then. Else returns HYPAR_INFEASIBLE. */
+/* Describe the nearest plan that the target can run, and write it to the file of --nearest.
+ * With --nearest the refusal becomes a note; without it, returns HYPAR_INFEASIBLE. */
 static enum hypar_status tell_nearest(const struct args *args,
                                       const struct hypar_target *target,
                                       const struct hypar_plan *plan, struct hypar_error *err)
@@ -102,9 +103,9 @@ const struct command cmd_export = {
     .max_operands = 1,
     .summary = "write a plan for PyTorch, Megatron-LM or DeepSpeed to run",
     .doc = "Write PLAN in the form of another framework: a program for PyTorch, the flags of "
-           "Megatron-LM's training script, the configuration of DeepSpeed. What the framework "
-           "cannot run is refused, by operator and axis, with the nearest plan that it can; "
-           "--nearest writes that plan instead.",
+           "Megatron-LM's training script, the configuration of DeepSpeed. A plan that the "
+           "framework cannot run is refused, with the operator and the axis, and with the "
+           "nearest plan that the framework can run; --nearest writes that plan instead.",
     .options = options,
     .run = run,
 };

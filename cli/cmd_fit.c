@@ -6,13 +6,15 @@ static const struct argp_option options[] = {
     { "device", OPT_DEVICE, "NAME", 0,
       "begin with the figures of NAME, of 'hypar machines' or a device file", 0 },
     { "precision", OPT_PRECISION, "NAME", 0,
-      "of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },
+      "precision of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 "
+      "(fp32)",
+      0 },
     { "on", OPT_ON, "MACHINE", 0,
-      "the machine on which nccl-tests and OSU ran, without device= (default: as their outputs "
-      "say)",
+      "the machine on which nccl-tests and OSU ran, without device= (default: from their "
+      "outputs)",
       0 },
     { "write-as", OPT_WRITE_AS, "FILE", 0,
-      "measured steps: write the framework that they ran as to FILE", 0 },
+      "measured steps: write the framework of these steps to FILE", 0 },
     { 0 },
 };
 
@@ -131,11 +133,11 @@ const struct command cmd_fit = {
     .min_operands = 1,
     .max_operands = MAX_OPERANDS,
     .summary = "fit a device's figures to measurements",
-    .doc = "Read tables of measured operators, steps or collectives, find the figures of the "
-           "device for which predictions are nearest to them, and tell how near that is. -o "
-           "writes the device as a JSON file, which machines can name: "
-           "cluster:2x8,device=mine.json. Tables of steps alone also tell how they were run: "
-           "--write-as writes that.",
+    .doc =
+        "Read tables of measured operators, steps or collectives, and find the figures of the "
+        "device with the smallest errors of predictions; print these errors. -o writes the "
+        "device as a JSON file, which machines can name: cluster:2x8,device=mine.json. Tables "
+        "of steps alone also determine the framework of the steps: --write-as writes it.",
     .options = options,
     .run = run,
 };

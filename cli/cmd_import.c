@@ -37,7 +37,8 @@ static int length_of_folder(const char *path)
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
-/* Weights are named as a file beside the graph's: told where the graph goes elsewhere. */
+/* Note if the graph is written to another folder than its file of weights, which the graph
+ * names relative to itself. */
 static void note_values(const struct args *args, const struct hypar_graph *graph)
 {
     const char *values = hypar_graph_info(graph).values, *to = args->output;
@@ -75,8 +76,8 @@ const struct command cmd_import = {
     .operand_word = opt_model_word,
     .summary = "convert, check and print a model's graph",
     .doc = "Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and "
-           "print what is in it. -o writes its graph as a JSON file, or where FILE ends in "
-           ".txt its measured times as a PipeDream profile, in .dot a picture for Graphviz.",
+           "print its graph. -o writes the graph as a JSON file; if FILE ends in .txt, its "
+           "measured times as a PipeDream profile; in .dot, a picture for Graphviz.",
     .options = options,
     .run = run,
 };

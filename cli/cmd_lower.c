@@ -5,7 +5,9 @@ static const struct argp_option options[] = {
       0 },
     { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },
     { "minibatches", OPT_MINIBATCHES, "N", 0,
-      "pipedream: write out N of them (enough to fill the pipeline and go on a while)", 0 },
+      "pipedream: write out N minibatches (enough to fill the pipeline and reach the steady "
+      "state)",
+      0 },
     { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
@@ -55,8 +57,8 @@ const struct command cmd_lower = {
     .max_operands = 1,
     .summary = "make a plan explicit: every task and every byte",
     .doc = "Lower PLAN to a program: every computation, transfer, collective and update of one "
-           "training step. Shows what there is and exactly how many bytes are sent. -o writes "
-           "the program.",
+           "training step. Shows the number of tasks of each kind and exactly how many bytes "
+           "are sent. -o writes the program.",
     .options = options,
     .run = run,
 };

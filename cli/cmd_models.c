@@ -12,8 +12,7 @@ const struct command cmd_models = {
     .operand_word = opt_model_word,
     .names_alone = true,
     .summary = "list the models of the zoo, or describe one",
-    .doc =
-        "List the models that are built in: parameters, operations, layers. With MODEL, a name "
-        "of that list, tell its options, their defaults and their bounds.",
+    .doc = "List the models that are built in: parameters, operations, layers. With MODEL, a "
+           "name of that list, show its options, their defaults and their bounds.",
     .run = run,
 };

@@ -10,8 +10,7 @@ const struct command cmd_ops = {
     .operands = "[NAME]",
     .max_operands = 1,
     .summary = "list the operators and the axes a plan may split",
-    .doc =
-        "List the operators that a graph may hold, and of each the axes a plan may split. With "
-        "NAME, tell all of that one: axes, operands, passes and attributes.",
+    .doc = "List the operators of graphs, and for each the axes that a plan may split. With "
+           "NAME, describe this operator: axes, operands, passes and attributes.",
     .run = run,
 };

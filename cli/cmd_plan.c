@@ -11,11 +11,11 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
       0 },
     { "planner", OPT_PLANNER, "NAME", 0,
-      "search algorithm ('hypar planners' lists them, ./mine.so is loaded, auto,./mine.so "
-      "tries it too; auto)",
+      "search algorithm ('hypar planners' lists them; ./mine.so is loaded; auto,./mine.so: "
+      "auto also tries it; auto)",
       0 },
     { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
-      "for a planner that is loaded, which knows what it means; may be repeated", 0 },
+      "option of a loaded planner; may be repeated", 0 },
     OPT_FOR_ROW,
     { "batch", OPT_BATCH, "N", 0,
       "samples in one training step; max: as many as fit (as the model says)", 0 },
@@ -28,8 +28,8 @@ static const struct argp_option options[] = {
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
       0 },
-    { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what auto looks at (time)",
-      0 },
+    { "objective", OPT_OBJECTIVE, "WHAT", 0,
+      "time, comm or energy: the figure that auto minimises (time)", 0 },
     OPT_NUMBERS_ROWS,
     OPT_DROPOUT_MASKS_ROW,
     OPT_CLIP_ROW,
@@ -38,54 +38,54 @@ static const struct argp_option options[] = {
     OPT_SHARD_OVER_ROW,
     OPT_FREEZE_ROW,
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
-      "pipedream: code or paper, whose formulas (code)", 0 },
+      "pipedream: formulas of the published code or of the paper (code)", 0 },
     { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },
-    { "use-fewer", OPT_USE_FEWER, NULL, 0, "pipedream: devices may be left over", 0 },
+    { "use-fewer", OPT_USE_FEWER, NULL, 0, "pipedream: some devices may stay idle", 0 },
     { "free-transfers", OPT_FREE_TRANSFERS, NULL, 0,
-      "pipedream: what goes from stage to stage costs nothing", 0 },
+      "pipedream: transfers between stages cost nothing", 0 },
     { "vertical-sync", OPT_VERTICAL_SYNC, NULL, 0,
-      "pipedream: one version of the weights for a minibatch", 0 },
-    { "stages", OPT_STAGES, "N", 0, "of a pipeline: so many stages (the fastest number)", 0 },
+      "pipedream: one version of the weights for each minibatch", 0 },
+    { "stages", OPT_STAGES, "N", 0, "pipelines: number of stages (the fastest number)", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
-      "so many micro-batches (of a pipeline the fastest number, else 1)", 0 },
-    { "data", OPT_DATA_DEGREE, "N", 0, "3d: so many replicas (the fastest number)", 0 },
-    { "tensor", OPT_TENSOR, "N", 0, "3d: so many parts of each layer (the fastest number)", 0 },
-    { "pipeline", OPT_PIPELINE, "N", 0,
-      "3d: so many groups of devices for stages (the fastest number)", 0 },
-    { "chunks", OPT_CHUNKS, "N", 0, "3d: so many stages on each group (1)", 0 },
-    { "schedule", OPT_SCHEDULE, "NAME", 0,
-      "3d, hybrid: how micro-batches pass through (the fastest)", 0 },
-    { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
-      "3d, hybrid: what lies between layers is divided by sequence, not copied", 0 },
-    { "max-tensor", OPT_MAX_TENSOR, "N", 0,
-      "3d, hybrid: at most so many parts of each layer (any)", 0 },
-    { "max-pipeline", OPT_MAX_PIPELINE, "N", 0,
-      "of a pipeline: at most so many groups of devices for stages (any)", 0 },
-    { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
+      "number of micro-batches (pipelines: the fastest number, else 1)", 0 },
+    { "data", OPT_DATA_DEGREE, "N", 0, "3d: number of replicas (the fastest number)", 0 },
+    { "tensor", OPT_TENSOR, "N", 0, "3d: number of parts of each layer (the fastest number)",
       0 },
+    { "pipeline", OPT_PIPELINE, "N", 0,
+      "3d: number of groups of devices for stages (the fastest number)", 0 },
+    { "chunks", OPT_CHUNKS, "N", 0, "3d: number of stages on each group (1)", 0 },
+    { "schedule", OPT_SCHEDULE, "NAME", 0,
+      "3d, hybrid: schedule of the micro-batches (the fastest)", 0 },
+    { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
+      "3d, hybrid: split operators between layers by sequence instead of copying them", 0 },
+    { "max-tensor", OPT_MAX_TENSOR, "N", 0, "3d, hybrid: most parts of each layer (any)", 0 },
+    { "max-pipeline", OPT_MAX_PIPELINE, "N", 0,
+      "pipelines: most groups of devices for stages (any)", 0 },
+    { "start", OPT_START, "PLAN", 0,
+      "flexflow: improve this plan, for the plan's own model and machine", 0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,
-      "flexflow, exhaustive, hybrid: keep an operator so, as conv1:n=2,k=2; may be repeated",
+      "flexflow, exhaustive, hybrid: keep the split of an operator, as conv1:n=2,k=2; may be "
+      "repeated",
       0 },
     { "budget", OPT_BUDGET, "TIME", 0,
-      "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
-      0 },
+      "flexflow, auto, own planners that take it: limit of the search, as 30s or 2m", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0,
       "flexflow, auto, own planners that take it: number of proposals (default: until none "
       "improves the plan)",
       0 },
-    { "seed", OPT_SEED, "N", 0, "random numbers of planners that draw some (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of planners that draw random numbers (0)", 0 },
     { "axes", OPT_AXES, "LETTERS", 0,
-      "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
+      "optcnn: axes that may be split, of n, k, h, w, t and c (nkhw)", 0 },
     { "sync", OPT_SYNC, "HOW", 0,
-      "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
+      "optcnn: sum gradients by all-reduce, or by server as in its paper (all-reduce)", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the plan to FILE", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write a table of its operators to FILE", 0 },
     OPT_SIMULATION_ROWS,
     { 0 },
 };
 
-/* Whole path of the folder that a plan at `path` names its model from; false: it lies in none.
- */
+/* Whole path of the folder of a plan at `path`, to which the plan's model file is relative;
+ * false: `path` has no folder. */
 static bool whole_folder(const char *path, char whole[PATH_MAX])
 {
     char folder[HYPAR_PLACE_BYTES];
@@ -93,7 +93,8 @@ static bool whole_folder(const char *path, char whole[PATH_MAX])
            hypar_or_out_of_memory(realpath(*folder ? folder : ".", whole));
 }
 
-/* The file at `given` as seen from the folder of the plan; false: it cannot be. */
+/* The path of the file at `given` relative to the plan's folder; false: there is no such path.
+ */
 static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
@@ -116,7 +117,7 @@ static bool from_folder(const char *given, const char *plan, char *text, size_t 
     return true;
 }
 
-/* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
+/* ":batch-dim=x=1,dim=seq=128": the options with which a plan's ONNX file is read again. */
 static void add_list(char *text, size_t size, const char *what, const char *list)
 {
     while (*list) {
@@ -127,8 +128,8 @@ static void add_list(char *text, size_t size, const char *what, const char *list
     }
 }
 
-/* A plan names its model file relative to itself, with how it was read; one on standard output
- * as the command line does. */
+/* A plan file names its model file relative to its own folder, with the options of reading. A
+ * plan on standard output names the model as the command line does. */
 static const char *model_text(const struct args *args, const char *given, char *text,
                               size_t size)
 {
@@ -146,7 +147,7 @@ static const char *model_text(const struct args *args, const char *given, char *
     return text;
 }
 
-/* What a plan at `path` names as its model, as seen from here. */
+/* The model of a plan at `path`, relative to the current folder. */
 static const char *model_of(const struct hypar_plan *plan, const char *path, char *text,
                             size_t size)
 {
@@ -228,7 +229,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     return status;
 }
 
-/* Was --profile of any use? Of the closed forms only optcnn's has measured times. */
+/* Note if --profile was not used. Of the closed forms only optcnn's uses measured times. */
 static void note_profile(const struct args *args, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -238,8 +239,8 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
         opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
-/* auto refuses in one line. Each planner's own reason takes another line, so that the user asks
- * for it. */
+/* auto refuses in one line. Point to --planner NAME, which prints the reason of each planner.
+ */
 static void point_at_reasons(const struct hypar_refusals *refusals, struct hypar_error *err)
 {
     size_t n = strlen(err->text);
@@ -271,7 +272,7 @@ static void show_tried(void *who, int64_t batch, bool fits)
                 fits ? "fits" : "does not fit");
 }
 
-/* The largest batch that fits; *graph is what it was read as. */
+/* Find the largest batch that fits; *graph becomes the model with this batch. */
 static enum hypar_status search_largest(const struct args *args, struct hypar_graph **graph,
                                         const struct hypar_machine *machine,
                                         const struct hypar_search_options *how,
@@ -282,7 +283,7 @@ static enum hypar_status search_largest(const struct args *args, struct hypar_gr
     return hypar_search_largest(found, graph, machine, how, &batches, err);
 }
 
-/* The search, or what was found while it was simulated. */
+/* Note that the search, or the simulation of its plan, was interrupted. */
 static void note_interrupted(const struct args *args, const struct hypar_found *found)
 {
     struct hypar_search_info info = hypar_found_info(found);
@@ -294,8 +295,8 @@ static void note_interrupted(const struct args *args, const struct hypar_found *
         opt_note_interrupted(args, "the plan is whole, but its step is not simulated");
 }
 
-/* A planner that asks others begins with none when its budget is over; one that is under way is
- * stopped a little later than those that keep to a budget by themselves. */
+/* A planner that runs others starts no further planner after its budget. A running planner is
+ * stopped a little later, because some planners keep to the budget by themselves. */
 static const double LATER = 1.1;
 
 static bool tries_others(const char *planner)
@@ -437,7 +438,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     return opt_in_file(args->start, status, err);
 }
 
-/* auto,./mine.so: what was loaded is one of those that auto tries. */
+/* Keep the first name of a list such as auto,./mine.so: auto tries loaded planners, too. */
 static enum hypar_status keep_one_planner(struct args *args, struct hypar_error *err)
 {
     const char *list = args->planner;
@@ -503,14 +504,12 @@ const struct command cmd_plan = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "find how to split a model over a machine",
-    .doc =
-        "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
-        "weighted layer's choice at each level of the machine, and what is exchanged there, "
-        "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
-        "of optcnn, how each layer is divided and what its cost is made of; of a plan that was "
-        "found by simulating, how every operator is; and the simulated training step. -o "
-        "writes "
-        "the plan.",
+    .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
+           "weighted layer's choice at each level of the machine, and the bytes exchanged "
+           "there, compared with data parallel, model parallel and one weird trick; for a "
+           "pipeline, its stages; for optcnn, the division of each layer and the terms of its "
+           "cost; for a plan found by simulation, the split of every operator; and the "
+           "simulated training step. -o writes the plan.",
     .options = options,
     .output_is_plan = true,
     .takes_largest = true,

@@ -16,17 +16,18 @@
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "this machine with N ranks: local:N (one for each core)", 0 },
     { "planner", OPT_PLANNER, "NAMES", 0,
-      "measure what these plans run, as dp,gpipe (all that are usual)", 0 },
+      "measure the kernels of these plans, as dp,gpipe (all that are usual)", 0 },
     { "links", OPT_LINKS, NULL, 0, "measure messages anew", 0 },
     { "batch", OPT_BATCH, "N", 0, "samples in one step (as the model says)", 0 },
-    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of pipelines: so many", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "pipelines: number of micro-batches", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     OPT_ATTENTION_ROW,
     OPT_CLIP_ROW,
-    { "steps", OPT_STEPS, "N", 0, "of each plan (as many as a second takes, at least 6)", 0 },
+    { "steps", OPT_STEPS, "N", 0, "steps of each plan (as many as a second takes, at least 6)",
+      0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
-    { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "threads", OPT_THREADS, "N", 0, "threads of each rank (1)", 0 },
     { "bind", OPT_BIND, "TO", 0, "bind ranks to cores of their own, or none (cores)", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
       "run nothing: take times from a trace of PyTorch's profiler", 0 },
@@ -37,7 +38,7 @@ static const struct argp_option options[] = {
 static const char usual[] = "dp,mp,owt,hypar,accpar,optcnn,gpipe,1f1b,pipedream";
 static const char device_name[] = "local";
 
-/* The work of rank 0, and what the others need of it. */
+/* The state of rank 0, and the part of it that other ranks need. */
 struct profiling {
     const struct args *args;
     struct hypar_ranks *ranks;
@@ -120,7 +121,7 @@ static enum hypar_status write_profile(const struct profiling *p, struct hypar_e
 
 /* Plans ---------------------------------------------------------------------------------- */
 
-/* What the profile makes of a plan's step. */
+/* Simulate a plan's step with the profile. */
 static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
                      struct hypar_sim_summary *out)
 {
@@ -134,8 +135,8 @@ static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
     return known;
 }
 
-/* The plan of a planner as a text; NULL: there is none, or all of it is known and not to be
- * measured again. */
+/* The plan of a planner as a text; NULL: the planner has no plan, or all times of the plan are
+ * known and need not be measured again. */
 static char *next_text(struct profiling *p, const char *planner, bool again)
 {
     char model[2 * PATH_MAX];
@@ -251,7 +252,7 @@ static enum hypar_status measure_plan(struct profiling *p, const char *text,
     return hypar_ranks_agree(p->ranks, status, err);
 }
 
-/* The name at *list, which goes on; false: there is none left. */
+/* Take the next name of *list, and advance *list; false: the list is empty. */
 static bool next_name(const char **list, char *name, size_t size)
 {
     size_t n = strcspn(*list, ",");
@@ -262,15 +263,15 @@ static bool next_name(const char **list, char *name, size_t size)
     return true;
 }
 
-/* What ranks are told of the next plan besides its text. */
+/* Messages to ranks in place of the next plan's text. */
 static const char over[] = "over", none[] = "none";
 
-/* What is measured is so in each of them, some time apart: what else a computer does changes.
- */
+/* Everything is measured in each round. The rounds are some time apart, because the computer's
+ * other load changes. */
 enum { ROUNDS = 2, MOST_NAMES = 64 };
 
-/* Once in each round, and only where something else is measured or they are not known: a
- * profile that knows all stays as it is. */
+/* Measure messages once in each round, if other times are measured too or messages are unknown.
+ * A complete profile stays unchanged. */
 static void measure_links(struct profiling *p, int round)
 {
     if (p->links_rounds > round)
@@ -401,7 +402,7 @@ static enum hypar_status run_here(const struct args *args, struct hypar_error *e
     return status;
 }
 
-/* As many ranks as the machine has devices. */
+/* The number of ranks: the machine's devices, or without --on as many ranks as have cores. */
 static enum hypar_status count_ranks(const struct args *args, int *ranks,
                                      struct hypar_error *err)
 {
@@ -459,14 +460,12 @@ const struct command cmd_profile = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "measure what this machine takes, for predictions on local:N",
-    .doc =
-        "Run plans of MODEL on all ranks for a few steps, and keep what each call of a "
-        "kernel, each update of parameters and each message took, by what was run: passes "
-        "and extents. Steps on local:N are simulated with it. Adds to the profile that is "
-        "there; what it knows is not measured again. With --measured TRACE nothing is run: "
-        "times "
-        "are those of a trace of PyTorch's profiler, as hypar.torch writes it, on the device "
-        "of --on.",
+    .doc = "Run plans of MODEL on all ranks for a few steps, and keep the time of each call of "
+           "a kernel, each update of parameters and each message, by pass and extents. Steps "
+           "on local:N are simulated with these times. New times are added to the existing "
+           "profile; known times are not measured again. With --measured TRACE nothing is run: "
+           "times are those of a trace of PyTorch's profiler, as hypar.torch writes it, on the "
+           "device of --on.",
     .options = options,
     .run = run,
 };

@@ -6,17 +6,17 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
-    { "operators", OPT_OPERATORS, "N", 0, "tell of the N costliest operators (10)", 0 },
+    { "operators", OPT_OPERATORS, "N", 0, "show the N costliest operators (10)", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "beside it what these planners find for its model and machine: dp,hypar (none)", 0 },
+      "add the plans of these planners for the same model and machine: dp,hypar (none)", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
-      "beside it what was measured: a trace of 'hypar train', or of PyTorch's profiler", 0 },
+      "add measured times: a trace of 'hypar train', or of PyTorch's profiler", 0 },
     OPT_SIMULATION_ROWS,
     { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { 0 },
 };
 
-/* What the page tells of, and how it was come by. */
+/* The content of the page, and the options of its simulation. */
 struct telling {
     const struct args *args;
     struct hypar_plan *plan;
@@ -114,12 +114,10 @@ const struct command cmd_report = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "a plan and its step as one page for a browser",
-    .doc =
-        "Simulate one training step of PLAN and write one page of HTML that stands alone: "
-        "what "
-        "bounds the step and what would help, the layers with how they are divided, by level "
-        "of the machine and by device, the timeline of every device and link with the "
-        "critical path, memory over time, and traffic.",
+    .doc = "Simulate one training step of PLAN and write one page of HTML without outside "
+           "references: the critical path of the step and the changes that would help, the "
+           "layers and their division, by level of the machine and by device, the timeline of "
+           "every device and link with the critical path, memory over time, and traffic.",
     .options = options,
     .run = run,
 };

@@ -13,27 +13,28 @@ static const struct argp_option options[] = {
       "output)",
       0 },
     { "trace-devices", OPT_TRACE_DEVICES, "LIST", 0,
-      "--trace: of these devices and their links, as 0-7,16 (all)", 0 },
+      "--trace: only these devices and their links, as 0-7,16 (all)", 0 },
     { "trace-from", OPT_TRACE_FROM, "TIME", 0,
-      "--trace: from then on, as 1.5ms (the beginning)", 0 },
-    { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: up to then (the end)", 0 },
+      "--trace: begin at this time, as 1.5ms (the beginning)", 0 },
+    { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: end at this time (the end)", 0 },
     { "trace-bars", OPT_TRACE_BARS, "N", 0, "--trace: at most the first N bars (200,000)", 0 },
     { "trace-names", OPT_TRACE_NAMES, "WHAT", 0,
-      "--trace: bars are named, and so coloured, by kind or by task (task)", 0 },
+      "--trace: name, and so colour, bars by kind or by task (task)", 0 },
     { "trace-arrows", OPT_TRACE_ARROWS, NULL, 0,
-      "--trace: an arrow to each task from what it waited for last", 0 },
+      "--trace: draw an arrow to each task from its last predecessor", 0 },
     { "timeline", OPT_TIMELINE, "FILE", 0,
       "write every task's times to FILE, as hypar-timeline/1", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the timeline to FILE", 0 },
-    { "csv", OPT_CSV, "FILE", 0, "write what devices do and links carry to FILE", 0 },
-    { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
+    { "csv", OPT_CSV, "FILE", 0, "write the times of devices and the bytes of links to FILE",
+      0 },
+    { "fits", OPT_FITS, NULL, 0, "only check whether the plan fits in memory", 0 },
     { "memory", OPT_MEMORY, "BYTES", 0,
       "with --fits: limit per device (the plan's, else the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
-      "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
+      "find the devices' efficiency from this measured step; -o writes it as a profile", 0 },
     { "check-delta", OPT_CHECK_DELTA, "N", 0,
       "check that delta and full simulation agree after N random changes of an operator", 0 },
-    { "seed", OPT_SEED, "N", 0, "random numbers of these changes (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "seed of these changes (0)", 0 },
     { 0 },
 };
 
@@ -143,8 +144,8 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *sim,
     return hypar_report_trace(to, sim, how);
 }
 
-/* Trace, timeline, picture, table and report; what goes to standard output stands there alone.
- */
+/* Write trace, timeline, picture, table and report. If one of the files goes to standard
+ * output, nothing else is printed there. */
 static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
                               const struct hypar_plan *plan, struct hypar_error *err)
 {
@@ -220,8 +221,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     return opt_in_file(args->operand[0], status, err);
 }
 
-/* What cannot be asked of a program: it has been lowered, or says itself how long tasks take.
- */
+/* The given option that needs a plan, not a program: a program is already lowered, or has its
+ * tasks' times. NULL: none. */
 static const char *needs_plan(const struct args *args, bool lowered)
 {
     const char *lowering = args->fits               ? "fits"
@@ -309,10 +310,9 @@ const struct command cmd_simulate = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "predict one training step: time, traffic, memory, energy",
-    .doc = "Simulate one training step of PLAN on its machine, and tell how long it takes and "
-           "where "
-           "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
-           "(hypar-program/1), written by 'hypar lower' or by hand.",
+    .doc = "Simulate one training step of PLAN on its machine, and show its time: devices, "
+           "links, bytes, energy, memory. PLAN may also be a program (hypar-program/1), "
+           "written by 'hypar lower' or by hand.",
     .options = options,
     .run = run,
 };

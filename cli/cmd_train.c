@@ -31,45 +31,46 @@ static const struct argp_option options[] = {
     OPT_SHARD_ROW,
     OPT_SHARD_OVER_ROW,
     OPT_FREEZE_ROW,
-    { "seed", OPT_SEED, "N", 0,
-      "of a model: random numbers of first values, data and planners (0)", 0 },
+    { "seed", OPT_SEED, "N", 0, "of a model: seed of initial values, data and planners (0)",
+      0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of a pipeline", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: micro-batches of a batch", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "data", OPT_DATA_FILES, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
-    { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
+    { "init", OPT_INIT, "HOW", 0, "initial values: file (an ONNX file's) or random (file)", 0 },
     { "partial-weights", OPT_PARTIAL_WEIGHTS, NULL, 0,
-      "draw at random what a file of values or a checkpoint lacks", 0 },
+      "draw values that are missing in a file of values or a checkpoint at random", 0 },
     { "test-data", OPT_TEST_DATA, "WHAT", 0, "held-out samples: test on them at the end", 0 },
     { "test-every", OPT_TEST_EVERY, "N", 0, "... and every N steps", 0 },
-    { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
+    { "learning-rate", OPT_LEARNING_RATE, "RATE", 0,
+      "learning rate (0.01; adam and adamw 0.001)", 0 },
     { "rate", OPT_RATE, "HOW", 0,
       "course of the learning rate after the warm-up: constant or cosine (constant)", 0 },
     { "warm-up", OPT_WARM_UP, "N", 0, "steps in which the learning rate rises (0)", 0 },
-    { "weight-decay", OPT_WEIGHT_DECAY, "X", 0, "0; 0.01 of adamw", 0 },
+    { "weight-decay", OPT_WEIGHT_DECAY, "X", 0, "weight decay (0; adamw 0.01)", 0 },
     { "checkpoint", OPT_CHECKPOINT, "FILE", 0,
-      "write parameters and state there at the end, and when stopped", 0 },
+      "write parameters and state to FILE at the end, and when stopped", 0 },
     { "every", OPT_EVERY, "N", 0, "... and every N steps", 0 },
-    { "resume", OPT_RESUME, "FILE", 0, "go on from this checkpoint, under any plan", 0 },
+    { "resume", OPT_RESUME, "FILE", 0, "continue from this checkpoint, under any plan", 0 },
     { "trace", OPT_TRACE, "FILE", 0,
-      "write what each rank did in the last steps to FILE, for Perfetto", 0 },
-    { "detail", OPT_DETAIL, NULL, 0, "tell of every operator and exchange at the end", 0 },
+      "write the tasks of each rank in the last steps to FILE, for Perfetto", 0 },
+    { "detail", OPT_DETAIL, NULL, 0, "show every operator and exchange at the end", 0 },
     { "device", OPT_RUN_DEVICE, "NAME", 0,
-      "where each rank computes: cpu, or cuda: a card of this machine, in turn (cpu)", 0 },
-    { "kernels", OPT_KERNELS, "NAME", 0, "of --device cpu: fast or reference (fast)", 0 },
-    { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+      "cpu, or cuda: the cards of this machine, in turn (cpu)", 0 },
+    { "kernels", OPT_KERNELS, "NAME", 0, "--device cpu: fast or reference (fast)", 0 },
+    { "threads", OPT_THREADS, "N", 0, "threads of each rank (1)", 0 },
     { "profile", OPT_PROFILE, "FILE", 0,
-      "measured times to predict with (what 'hypar profile' wrote)", 0 },
+      "measured times for the prediction (a file of 'hypar profile')", 0 },
     { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
     { "bind", OPT_BIND, "TO", 0,
       "bind ranks that are started here to cores of their own, or none (cores)", 0 },
     { "wait-note", OPT_WAIT_NOTE, "TIME", 0,
-      "tell which rank is waited for after TIME without a message from it (30s)", 0 },
+      "name the rank that others wait for after TIME without a message from it (30s)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
       0 },
     { "check", OPT_CHECK, NULL, 0,
-      "whatever is read must have been computed or received (slow)", 0 },
+      "check that every value is computed or received before it is read (slow)", 0 },
     { 0 },
 };
 
@@ -182,13 +183,13 @@ static enum hypar_status read_plan(const struct args *args, const char *path, st
                                    struct hypar_error *err)
 {
     struct args as_it_is = *args;
-    as_it_is.machine = NULL; /* what a search was told, or nothing */
+    as_it_is.machine = NULL; /* --on belongs to a search; the plan names its machine */
     enum hypar_status status = opt_read_plan(&as_it_is, path, NULL, &p->read, err);
     p->plan = p->read;
     return status;
 }
 
-/* What is said of a model, beside a plan. */
+/* Refuse options of a model if the operand is a plan. */
 static enum hypar_status check_plan_options(const struct args *args, struct hypar_error *err)
 {
     const struct {
@@ -232,7 +233,7 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 
-/* What the command line says, where somebody else has started the ranks. */
+/* Check options against ranks that another launcher has started. */
 static enum hypar_status check_ranks(const struct args *args, const struct hypar_ranks *ranks,
                                      struct hypar_error *err)
 {
@@ -244,7 +245,7 @@ static enum hypar_status check_ranks(const struct args *args, const struct hypar
     return HYPAR_OK;
 }
 
-/* What standard input has, to be freed. */
+/* All of standard input; the caller frees it. */
 static char *read_input(void)
 {
     char *text = NULL, piece[4096];
@@ -270,7 +271,7 @@ static enum hypar_status read_text(const struct args *args, const char *text, st
     return status;
 }
 
-/* Rank 0's plan as a text: as the launching process has it, or as it is found here. */
+/* Rank 0's plan as a text: from the launching process, or found here. */
 static enum hypar_status make_text(const struct args *args, int ranks, char **text,
                                    struct hypar_error *err)
 {
@@ -286,7 +287,7 @@ static enum hypar_status make_text(const struct args *args, int ranks, char **te
     return status;
 }
 
-/* One plan on all ranks: a search may depend on how fast it is. */
+/* Rank 0 finds the plan for all ranks, because a search may depend on its own speed. */
 static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
                                             struct planned *p, struct hypar_error *err)
 {
@@ -373,7 +374,7 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     return opt_close(&out, status, err);
 }
 
-/* What a trace is of. */
+/* The content of a trace. */
 struct traced {
     const struct hypar_train_result *result;
     const struct hypar_plan *plan;
@@ -387,8 +388,8 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
-/* A prediction for another machine, or one for this machine that nothing measured stands
- * behind; the latter is not for ranks that take turns in one process. */
+/* Note a prediction for another machine, or one for this machine without measured times. Ranks
+ * that take turns in one process get no note of the second kind. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
                              const struct hypar_sim *sim)
 {
@@ -416,7 +417,7 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
                  hypar_machine_device_count(machine));
 }
 
-/* What was measured, beside what the simulator says of the same plan. */
+/* Report the measured step and the simulated step of the same plan. */
 static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
                               const struct hypar_train_result *result, struct hypar_error *err)
 {
@@ -427,7 +428,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim_options how = { .timeline = true,
                                      .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
-    how.expand_collectives = false; /* tasks are those of the ranks */
+    how.expand_collectives = false; /* ranks have one task for each comm */
     status = read_profile(args, hypar_plan_machine(plan), &how, &profile, err);
     if (status != HYPAR_OK)
         return status;
@@ -459,7 +460,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     return status;
 }
 
-/* None of the files that samples are in, "x.npy,y.npy", is to be written. */
+/* Check that no file of samples ("x.npy,y.npy") is also an output. */
 static enum hypar_status check_data(const struct args *args, const char *data,
                                     struct hypar_error *err)
 {
@@ -486,7 +487,7 @@ static enum hypar_status check_checkpoint(const char *path, struct hypar_error *
     return HYPAR_RUNTIME;
 }
 
-/* As one rank of several, or alone with all devices. */
+/* Train as one rank of several, or as a single process with all devices. */
 static enum hypar_status train(const struct args *args, const struct hypar_plan *plan,
                                struct hypar_ranks *ranks, const volatile sig_atomic_t *stop,
                                struct hypar_error *err)
@@ -621,7 +622,8 @@ static enum hypar_status run_here(const struct args *args, const struct hypar_pl
     return status;
 }
 
-/* What mpirun says of a file that names no host is hard to understand. */
+/* Check the host file here, because mpirun's message about a file without hosts is hard to
+ * understand. */
 static enum hypar_status check_hosts(const struct args *args, struct hypar_error *err)
 {
     struct stat about;
@@ -731,8 +733,9 @@ const struct command cmd_train = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "run a plan for real",
-    .doc = "Train a network by a plan, or by one that is found for this machine: every device "
-           "is a process, started here by mpirun or by an MPI launcher around this command.",
+    .doc =
+        "Train a network by a plan, or by a plan that is found for this machine: every device "
+        "is a process, started here by mpirun or by an MPI launcher around this command.",
     .options = options,
     .run = run,
 };

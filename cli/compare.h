@@ -1,12 +1,13 @@
-/* cli/compare.h - what compare has in several files, and what other commands use of it. */
+/* cli/compare.h - functions of `compare` that its files and other commands share. */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
 #include "cli/opt.h"
 
-/* `plan`, then what the planners of --planner find for its model and its machine, searched as
- * the plan is and simulated as `how` says. A planner that finds none has a row that says why.
- * `tell` is handed the table, which is gone when it returns. */
+/* Compare `plan` with plans of the planners of --planner for the same model and machine, with
+ * the plan's settings for the searches and `how` for the simulations. The row of a planner
+ * without a plan has the reason. `tell` gets the table, which is released when `tell` returns.
+ */
 enum hypar_status
 compare_beside(const struct args *args, struct hypar_plan *plan,
                const struct hypar_sim_options *how,
@@ -14,10 +15,10 @@ compare_beside(const struct args *args, struct hypar_plan *plan,
                                          struct hypar_error *err),
                void *who, struct hypar_error *err);
 
-/* HYPAR_USAGE for an option that is of a search, where plans are compared. */
+/* HYPAR_USAGE for an option of searches if plans are compared. */
 enum hypar_status compare_check_for_plans(const struct args *args, struct hypar_error *err);
 
-/* The plan that the command line names, simulated as `given`, beside its measured step. */
+/* Compare the simulated step (`given`) of the command line's plan with its measured step. */
 enum hypar_status compare_measured(const struct args *args,
                                    const struct hypar_sim_options *given,
                                    struct hypar_error *err);

@@ -1,4 +1,4 @@
-/* hypar compare --measured: a plan's simulated step beside what its ranks did. */
+/* hypar compare --measured: compares a plan's simulated step with the measured step. */
 #include "cli/compare.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ static enum hypar_status report_measured(const struct args *args,
     return opt_close(&out, status, err);
 }
 
-/* What a trace is of. */
+/* The content of a trace. */
 struct traced {
     const struct hypar_measured_step *step;
     const struct hypar_sim *sim;
@@ -30,7 +30,8 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_measured_trace(to, t->step, t->sim, how);
 }
 
-/* Both timelines, and what they say; a file that cannot be written is told first. */
+/* Write both timelines, and report their differences. An output file that cannot be written
+ * fails first. */
 static enum hypar_status tell_measured(const struct args *args,
                                        const struct hypar_measured_step *step,
                                        const struct hypar_sim *sim, struct hypar_error *err)

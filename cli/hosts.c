@@ -7,7 +7,7 @@
 struct host {
     char name[HOST_BYTES];
     int line;
-    char slots[32]; /* as it is written; empty: not told */
+    char slots[32]; /* as written; empty: not given */
 };
 
 /* The host of the next line that has one; `host` keeps count of the lines. */
@@ -70,7 +70,7 @@ void hosts_note_slots(const struct args *args, int ranks)
                  all == 1 ? "" : "s", ranks);
 }
 
-/* As a word of its own: node1 is not told of where node10 is. */
+/* Does the text name this host as a whole word? "node10" does not name node1. */
 static bool tells_of(const char *text, const char *name)
 {
     size_t n = strlen(name);

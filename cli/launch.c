@@ -3,8 +3,8 @@
  *     launcher ── mpirun ── rank 0, 1, ...
  *        └── standard error of all ──┘
  *
- * Signals go down as SIGUSR1. Standard error comes back through a pipe. What follows NOTICE in
- * a line of the pipe is for the launcher alone. */
+ * Signals are passed on to ranks as SIGUSR1. Standard error comes back through a pipe. Text
+ * behind NOTICE in a line of the pipe is for the launcher only. */
 #define _GNU_SOURCE /* prctl, strsignal */
 
 #include "cli/launch.h"
@@ -30,9 +30,9 @@ enum { NOTICE = 1, NO_MPIRUN = 127 };
 static const char stopped_notice[] = "stopped";
 
 /* The command line of a rank: "hypar =rank =PLAN =FLAGS =train =..." for "hypar train ...".
- * Every word has a mark in front, so that mpirun takes none of them for its own: a word ":"
- * begins another program, and options such as "--mca" are looked for everywhere. Nothing is
- * told by the environment, which is the user's. */
+ * Every word begins with a mark, so that mpirun takes none of the words for its own: a word ":"
+ * would begin another program, and mpirun searches all words for options such as "--mca".
+ * Environment variables are not used, because they belong to the user. */
 enum { MARK = '=' };
 static const char rank_word[] = "=rank";
 
@@ -89,20 +89,20 @@ enum hypar_status launch_end(enum hypar_status status, bool first)
 
 /* Cores -------------------------------------------------------------------------------- */
 
-/* What mpirun tells a rank; -1: nothing. */
+/* A number that mpirun passes to a rank in a variable; -1: the variable is not set. */
 static int own_number(const char *name)
 {
     const char *text = getenv(name);
     return text ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* How mpirun's variable has it bind ranks; NULL: it does not say. */
+/* The binding policy in mpirun's variable; NULL: the variable is not set. */
 static const char *policy_of_mpirun(void)
 {
     return getenv("OMPI_MCA_hwloc_base_binding_policy");
 }
 
-/* Whoever has told mpirun by its variable how to bind means these ranks too. */
+/* A user who set mpirun's variable for binding means these ranks, too. */
 static bool wants_bound(const struct args *args)
 {
     if (args->bind)
@@ -177,8 +177,8 @@ static bool rank_0_is_here(void)
     return parent == child;
 }
 
-/* mpirun hands SIGUSR1 on to all ranks, but not under OMPI_MCA_plm=isolated. One rank that
- * knows is enough: the ranks agree after each step. */
+/* mpirun passes SIGUSR1 on to all ranks, except under OMPI_MCA_plm=isolated. One informed rank
+ * is enough: the ranks agree after each step. */
 static void ask_to_stop(void)
 {
     if (rank_0_process > 0 && rank_0_is_here())
@@ -213,7 +213,7 @@ static void watch_signals(void)
             sigaction(stopping[i], &action, NULL);
 }
 
-/* One that came before is passed on now. */
+/* Pass on a signal that arrived before the ranks were ready. */
 static void become_ready(long rank_0)
 {
     snprintf(rank_0_stat, sizeof rank_0_stat, "/proc/%ld/stat", rank_0);
@@ -246,7 +246,7 @@ static char *marked(const char *word)
     return joined(mark, word);
 }
 
-/* The words of a rank, behind those of mpirun. */
+/* The words of a rank, which follow mpirun's own words. */
 static void put_rank_words(char **w, const struct args *args, const char *plan)
 {
     char self[PATH_MAX];
@@ -261,7 +261,7 @@ static void put_rank_words(char **w, const struct args *args, const char *plan)
         *w++ = marked(args->argv[i]);
 }
 
-/* Its arguments, those of a rank at the end. */
+/* The arguments of mpirun; the words of a rank come last. */
 static char **mpirun_words(const struct args *args, int ranks, const char *plan)
 {
     enum { MOST_OWN = 24 };
@@ -292,10 +292,10 @@ static char **mpirun_words(const struct args *args, int ranks, const char *plan)
     return word;
 }
 
-/* A chunk of a message (1 MiB) is copied by its sender at once, and by its receiver when that
- * looks for it: neither waits for the other. By default Open MPI sends large ones in pieces of
- * 32 KiB, for which both have to look again and again while they compute. Only where there is
- * room for its shared memory. */
+/* Let the sender copy a chunk of a message (1 MiB) at once, and the receiver when it next
+ * polls, so that neither waits for the other. By default Open MPI sends large messages in
+ * pieces of 32 KiB, for which both sides must poll repeatedly while they compute. Only if there
+ * is room for its shared memory. */
 static void send_at_once(int ranks)
 {
     static const double segment_bytes = 128 << 20;
@@ -308,9 +308,9 @@ static void send_at_once(int ranks)
     setenv("OMPI_MCA_btl_vader_segment_size", "134217728", 0);
 }
 
-/* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
- * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
- */
+/* Only the launching process gets Ctrl-C. It may also have read standard input, so rank 0 gets
+ * `input` instead. Ranks write to a pseudo-terminal of mpirun, whether or not standard output
+ * is a terminal. */
 static void become_mpirun(const struct args *args, int ranks, const char *plan, int input,
                           int errors, pid_t launcher)
 {
@@ -325,7 +325,7 @@ static void become_mpirun(const struct args *args, int ranks, const char *plan, 
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
     send_at_once(ranks);
-    /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
+    /* Without this, mpirun waits a second or more for the other ranks if one fails. */
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
     dup2(input, STDIN_FILENO);
     dup2(errors, STDERR_FILENO);
@@ -334,7 +334,7 @@ static void become_mpirun(const struct args *args, int ranks, const char *plan, 
     _exit(NO_MPIRUN);
 }
 
-/* What comes through the pipe ------------------------------------------------------------- */
+/* The pipe from the ranks ------------------------------------------------------------- */
 
 struct heard {
     char last[4096];   /* what a rank said last */
@@ -356,7 +356,7 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* A line that mpirun puts around what it says itself. */
+/* Is this the line that mpirun prints around its own messages? */
 static bool is_rule(const char *line)
 {
     size_t n = strspn(line, "-");
@@ -387,9 +387,8 @@ static bool is_of_mpirun(const char *line)
     return *line == '[' || begins(line, "mpirun: ");
 }
 
-/* mpirun tells of a rank that died, "process rank 1 with PID 0 on node a exited on signal 9",
- * of one that it could not start, "Node: a", or of daemons, which start those of other hosts.
- */
+/* mpirun reports a rank that died ("process rank 1 with PID 0 on node a exited on signal 9"), a
+ * rank that it could not start ("Node: a"), or the daemons that start ranks on other hosts. */
 static void hear_of_rank(struct heard *h, const char *line)
 {
     const char *process = strstr(line, "process rank ");
@@ -407,7 +406,8 @@ static bool is_failure(const char *line)
            !begins(line, "hypar: waiting for ");
 }
 
-/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
+/* Print equal lines of several ranks once. Keep mpirun's own lines: they are printed only if no
+ * rank has given a reason. */
 static void hear_line(struct heard *h, char *line)
 {
     if (!hear_notice(h, line))
@@ -420,7 +420,7 @@ static void hear_line(struct heard *h, char *line)
         snprintf(h->mpirun + n, sizeof h->mpirun - n, "%s", line);
     } else if (strcmp(line, h->last) != 0) {
         if (launch_on_terminal() && isatty(STDERR_FILENO))
-            fputs("\r\033[K", stderr); /* a line of progress may stand there */
+            fputs("\r\033[K", stderr); /* clear a line of progress */
         fputs(line, stderr);
         snprintf(h->last, sizeof h->last, "%s", line);
         h->explained |= is_failure(line);
@@ -430,7 +430,8 @@ static void hear_line(struct heard *h, char *line)
     }
 }
 
-/* Whole lines, and what is too long for one; returns how much is left in `text`. */
+/* Handle all whole lines, and a line that is too long; returns the number of bytes left in
+ * `text`. */
 static size_t hear_lines(struct heard *h, char *text, size_t n, size_t most)
 {
     char *begin = text, *end;
@@ -463,7 +464,7 @@ static bool is_zombie(long process)
     return name_end && strncmp(name_end, ") Z", 3) == 0;
 }
 
-/* Has mpirun children, of which it has not noticed that all are dead? */
+/* Does mpirun have children, and are all of them dead without its notice? */
 static bool only_zombies(void)
 {
     char path[64], list[4096], *at = list, *end;
@@ -479,8 +480,8 @@ static bool only_zombies(void)
     return any && all;
 }
 
-/* Until mpirun has ended. Where a rank dies as it starts mpirun may wait for a lock of its own
- * for ever (PMIx 4.2): it is given some seconds. */
+/* Read the pipe until mpirun has ended. If a rank dies while it starts, mpirun may wait forever
+ * for its own lock (PMIx 4.2); then it is killed after some seconds. */
 static void hear(struct heard *h, int from)
 {
     enum { LOOK_MS = 500, LOOKS = 8 };
@@ -556,7 +557,7 @@ static enum hypar_status fail_to_start(const struct args *args, struct heard *h,
 }
 
 /* mpirun exits with 128 + n if signal n ended a rank, but also with statuses of its own, such
- * as 243 where there is no ssh. */
+ * as 243 if ssh is missing. */
 static bool died_by_signal(const struct heard *h, int number)
 {
     return number <= SIGSYS && (h->died >= 0 || h->rank_0);
@@ -593,7 +594,7 @@ static enum hypar_status judge(const struct args *args, struct heard *h, int sta
     return fail(err, "mpirun failed", why);
 }
 
-/* Processes by the thousand bring a machine down before the first of them trains. */
+/* Thousands of processes exhaust a machine before the first of them trains. */
 enum { MAX_RANKS_OF_A_CORE = 64 };
 
 enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_error *err)

@@ -4,48 +4,48 @@
 
 #include "cli/opt.h"
 
-/* Of a rank that a launching process has started: takes what that process tells its ranks out
- * of the command line, which is then as the user wrote it. */
+/* In a rank that a launching process has started: remove the launcher's own words from the
+ * command line. Then the command line is as the user wrote it. */
 void launch_read_words(int *argc, char ***argv);
 
-/* The plan file for those that the launching process has started; NULL: nobody has. */
+/* The plan file for ranks of a launching process; NULL: no launching process started this one.
+ */
 const char *launch_plan(void);
 
-/* Does it hand the plan itself on, as rank 0's standard input? */
+/* Does the launching process pass the plan as rank 0's standard input? */
 bool launch_hands_on(void);
 
-/* Does this process's standard output end on a terminal? Of a rank the launcher knows. */
+/* Does standard output end on a terminal? A rank is told by its launching process. */
 bool launch_on_terminal(void);
 
-/* A rank that the launching process has started is bound to cores of its own, one for each of
- * its threads, unless --bind none or a variable of mpirun's says otherwise, or there are fewer
- * cores than all ranks want. */
+/* Bind a rank that the launching process has started to cores of its own, one for each of its
+ * threads. Not with --bind none or a binding variable of mpirun, nor if the ranks have more
+ * threads than there are cores. */
 void launch_bind(const struct args *args);
 
-/* Note it where the ranks of this host have more threads than it has cores. */
+/* Note if the ranks of this host have more threads than the host has cores. */
 void launch_note_cores(const struct args *args);
 
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
 void launch_ready(void);
 
-/* How a rank ends. One that the launching process has started ends well where training was
- * stopped by a signal, as mpirun would tell of any other end; the first rank lets the launching
- * process know. */
+/* The status with which a rank ends. If a signal stopped the training, a rank of a launching
+ * process ends with success, because mpirun would report any other status; rank 0 informs the
+ * launching process. */
 enum hypar_status launch_end(enum hypar_status status, bool first);
 
-/* HYPAR_USAGE: more than can be started here. To be asked before anything is planned for them.
- */
+/* HYPAR_USAGE if so many ranks cannot be started here. Call this before planning. */
 enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_error *err);
 
-/* Is there an mpirun that would be started? */
+/* Is mpirun installed? */
 bool launch_finds_mpirun(void);
 
-/* Run this very command on `ranks` processes, of this machine or of the hosts of --hostfile, by
- * mpirun, with the plan at `plan`, or if that is NULL with what can be read from `input`;
- * returns when all have ended. Ctrl-C and SIGTERM reach them as a wish to stop after
- * the step at hand; a second one ends them, and this process. What they print goes where it
- * goes here. Returns what they did, with *err empty if a rank has told why; HYPAR_RUNTIME if
- * they cannot be started, or one has died. */
+/* Run this command as `ranks` processes of mpirun, on this machine or on the hosts of
+ * --hostfile, with the plan at `plan`, or, if `plan` is NULL, with the plan that can be read
+ * from `input`. Returns when all ranks have ended. A first Ctrl-C or SIGTERM asks the ranks to
+ * stop after the current step; a second one ends the ranks and this process. The ranks' output
+ * goes to this process's output. Returns the ranks' status, with *err empty if a rank has
+ * printed the reason; HYPAR_RUNTIME if ranks cannot be started, or one has died. */
 enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan, int input,
                                struct hypar_error *err);
 

@@ -1,4 +1,4 @@
-/* What the keys of options mean, and how a command line is parsed. */
+/* The meaning of each option's key, and the parser of a command line. */
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ enum value_kind {
     FLAG,
     TEXT,
     TEXTS,
-    LIST,  /* parts with commas between them; given again, more of them */
+    LIST,  /* parts separated by commas; a repeated option adds parts */
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
@@ -166,12 +166,12 @@ static const struct value *find_value(int key)
 static const struct argp_option common_options[] = {
     { "json", OPT_JSON, NULL, 0, "report as JSON, in SI units", 0 },
     { "output", OPT_OUTPUT, "FILE", 0, "write the result to FILE (-: standard output)", 0 },
-    { "quiet", OPT_QUIET, NULL, 0, "no progress, no notes; beside -o no summary", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress, no notes; with -o no summary", 0 },
     { "help", OPT_HELP, NULL, 0, "print this help", -1 },
     { 0 },
 };
 
-/* What the parser carries along. */
+/* The state of the parser. */
 struct parse {
     const struct command *command;
     struct args *args;
@@ -326,7 +326,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     struct parse *parse = state->input;
 
     if (key == ARGP_KEY_INIT)
-        state->err_stream = NULL; /* getopt says what is wrong; argp shall add no second line */
+        state->err_stream = NULL; /* getopt prints the error; argp adds no second line */
     if (key == OPT_HELP) {
         parse->args->help = true;
         state->name = parse->name;
@@ -387,7 +387,8 @@ static void make_table(struct option_table *table, const struct command *command
     };
 }
 
-/* getopt prints an unknown letter as it is; one that cannot be shown is none of ours. */
+/* getopt prints an unknown letter unchanged; an unprintable letter is never one of our options.
+ */
 static void clean_letters(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -428,7 +429,7 @@ enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *e
     return status;
 }
 
-/* A table or a picture on standard output stands there alone: where is the report to go? */
+/* Refuse --json on standard output if another output of the command goes there, too. */
 static enum hypar_status check_json(const struct command *command, const struct args *args,
                                     struct hypar_error *err)
 {

@@ -1,8 +1,8 @@
 /* cli/opt.h - commands, their options and their arguments.
  *
  * A command is one const struct in its own cmd_*.c file and one row of the table in main.c. Its
- * options are an argp table, from which --help is printed; what the keys of all commands mean
- * stands once, in opt.c, so that an option means the same everywhere. */
+ * options are an argp table, from which --help is printed; opt.c defines the meaning of each
+ * key once, for all commands. */
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
 
@@ -127,13 +127,13 @@ enum opt_key {
 
 enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
 
-/* What a command line said; what it did not say is 0, NULL or empty. Pointers lead into main's
- * argv. */
+/* The parsed command line. Members of options that are not given are 0, NULL or empty. Pointers
+ * lead into main's argv. */
 struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    char planners[LIST_BYTES]; /* `planner`, where some of it was loaded ... */
+    char planners[LIST_BYTES]; /* `planner`, if some names were files that are now loaded ... */
     bool beside;               /* ... namely all but the first of several */
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
@@ -147,7 +147,7 @@ struct args {
     bool trace_arrows;
     const char *attention, *axes, *sync, *all_reduce, *as, *schedule;
     struct hypar_framework *framework; /* that --as names, else the usual one of --for; NULL */
-    char word[LIST_BYTES];             /* operand 0 where `attention` is part of it */
+    char word[LIST_BYTES];             /* operand 0 with the words of `attention` */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *run_device, *test_data;
     struct text_list {
@@ -160,7 +160,7 @@ struct args {
     double clip, learning_rate, weight_decay;
     bool check, detail, in_process, links, partial_weights;
     const char *command;
-    int argc; /* as the command was given them, its name first */
+    int argc; /* the command's own arguments, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
     int64_t memory_certainty; /* per cent */
@@ -178,7 +178,7 @@ struct command {
     const char *doc;                    /* for hypar COMMAND --help */
     const struct argp_option *options;  /* beyond --json, -o, -q and --help; ends with { 0 } */
     const char *(*operand_word)(int i); /* what an operand may be, by number; or NULL */
-    bool names_alone;                   /* such a word and no file */
+    bool names_alone;                   /* the operand is such a word, never a file */
     bool output_is_plan;                /* -o is not for what --json reports */
     bool takes_largest;                 /* --batch max */
     bool takes_batches;                 /* --batch 64..4096, 64,96 */
@@ -197,21 +197,22 @@ const struct command *opt_command(int i);
 enum { OPT_MAX_ROWS = 64 };
 int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS]);
 
-/* HYPAR_USAGE if a word of argv is written as a long option and is in none of the rows, which
- * are the command's: tells which one was meant, or which commands have it. */
+/* HYPAR_USAGE if a long option in argv is in none of `rows`, the command's options. The error
+ * names the nearest option, or the commands that have this option. */
 enum hypar_status opt_check_names(const struct command *command, const struct argp_option *row,
                                   int argc, char **argv, struct hypar_error *err);
 
-/* Does it go to standard output? `path` may be NULL. */
+/* Is `path` standard output? `path` may be NULL. */
 bool opt_is_standard(const char *path);
 
-/* "--planner"; and may its value be a file? */
+/* The name of an option, such as "--planner"; and may its value be a file? */
 const char *opt_name(int key);
 bool opt_is_file(int key);
 
-/* Word `i` of those that an option takes; NULL: there are no more. */
+/* Word `i` that an option accepts; NULL past the last. */
 const char *opt_word(int key, int i);
-/* Which of them is it? -1: none. HYPAR_USAGE, with all of them. */
+/* The number of the word called `text`; -1: there is none. opt_unknown_word(): HYPAR_USAGE,
+ * with all words. */
 int opt_find_word(enum opt_key key, const char *text);
 enum hypar_status opt_unknown_word(enum opt_key key, const char *text, struct hypar_error *err);
 
@@ -222,7 +223,7 @@ const char *opt_model_word(int i);
 const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
-/* Of every command that makes a plan for a machine. */
+/* Options of every command that makes a plan for a machine. */
 #define OPT_NUMBERS_ROWS                                                                  \
     { "precision",                                                                        \
       OPT_PRECISION,                                                                      \
@@ -260,7 +261,7 @@ const char *opt_topology_word(int i);
             "kept for the backward pass, or drawn again there (drawn; kept under megatron)", 0 \
     }
 
-/* Of every command that makes a plan to train by. */
+/* Options of every command that makes a plan for training. */
 #define OPT_CLIP_ROW                                                                           \
     {                                                                                          \
         "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
@@ -301,21 +302,21 @@ const char *opt_topology_word(int i);
             "parameters whose names fit are not trained (none); may be repeated", 0 \
     }
 
-/* Of every command that is given a model. */
+/* Options of every command with a model as operand. */
 #define OPT_ATTENTION_ROW                                                                 \
     {                                                                                     \
         "attention", OPT_ATTENTION, "HOW", 0,                                             \
             "transformers of the zoo: fused, or unfused: scores lie in memory (fused)", 0 \
     }
 
-/* Of every command that reads a model. */
+/* Options of every command that reads a model. */
 #define OPT_FOLLOW_LINKS_ROW                                             \
     {                                                                    \
         "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                       \
             "weights may lie behind a link out of the model's folder", 0 \
     }
 
-/* How a step is simulated: rows that commands share, of an argp table. */
+/* Options of simulation: rows of an argp table that commands share. */
 /* clang-format off */
 #define OPT_AS_ROW                                                                              \
     { "as", OPT_AS, "FRAMEWORK", 0,                                                             \
@@ -349,61 +350,60 @@ const char *opt_topology_word(int i);
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
                             struct args *out, struct hypar_error *err);
 
-/* Load the planners that --planner names by files ("./mine.so"); their names take the place of
- * these. */
+/* Load the files of planners in --planner ("./mine.so"), and replace the files' names by the
+ * planners' names. */
 enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err);
 
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* What is wrong with the file at `path`, or with what was made from it: puts its name in front
- * of the reason, but not of how the command was used or what could not be written. Returns
- * `status`. */
+/* Put the file's name in front of the error of reading the file at `path`, or of using its
+ * contents. Errors of usage and of writing stay unchanged. Returns `status`. */
 enum hypar_status opt_in_file(const char *path, enum hypar_status status,
                               struct hypar_error *err);
 
 /* A file of the command line. */
 struct named_file {
     const char *option; /* "--trace"; NULL: an operand */
-    const char *path;   /* may be a word in the place of a file, if it is read */
+    const char *path;   /* of an input: may be a word that is no file */
     enum opt_key key;   /* of the option */
     bool write;
 };
 
-/* No file is to be written twice, nor one that is read, however it is spelt: HYPAR_USAGE. A
- * pipe, a device or standard output takes one thing after the other, and nothing is lost; and a
- * plan may take the place of the one that --start improves. */
+/* HYPAR_USAGE if a file would be written twice, or both read and written, under any of its
+ * paths. Exceptions: pipes, devices and standard output, which take outputs one after another;
+ * and the plan of --start, which the improved plan may replace. */
 enum hypar_status opt_check_files(const struct named_file *file, int n,
                                   struct hypar_error *err);
 
-/* Can every file that the command line names be written? HYPAR_RUNTIME if one cannot: to be
- * asked before any work is done, where the files will be written. */
+/* Can every output file of the command line be written? HYPAR_RUNTIME if one cannot. Call this
+ * before any work, in the process that will write the files. */
 enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *err);
 
-/* Before `path` is read, which a file of the command line names: a plan its model and its
- * machine, an ONNX file its weights. HYPAR_USAGE if it is to be written; `args` are a
- * const struct args. To be given to what reads as `reads` and `who`. */
+/* HYPAR_USAGE if `path` is an output of the command line. Readers call this, as `reads` with
+ * `who` = `args` (a const struct args), before they read a file that another file names: the
+ * model and the machine of a plan, the weights of an ONNX file. */
 enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *err);
 
-/* Does the file say that it is of this format, such as "hypar-plan/"? Standard input is put
- * back; other streams cannot be looked at twice, and say nothing. */
+/* Does the file name this format, such as "hypar-plan/"? What is read of standard input is put
+ * back; other streams cannot be read twice, so the answer is false. */
 bool opt_is_of_format(const char *path, const char *format);
 
-/* Read the plan at `path`, with what --on says and with `model` instead of its own unless NULL.
- * HYPAR_USAGE if a file that it names is to be written. */
+/* Read the plan at `path`, with the machine of --on (if given) and `model` (unless NULL)
+ * instead of its own. HYPAR_USAGE if a file that the plan names is also an output. */
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err);
 
-/* Objective, precisions, optimizer, masks, recurrence and sync, which are words; HYPAR_USAGE if
- * one is unknown. And what the framework takes. */
+/* Objective, precisions, optimizer, masks, recurrence and sync, which are words; and the
+ * framework's memory. HYPAR_USAGE for an unknown word. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
 
-/* The same, where a plan says what the command line does not. */
+/* The same; options that are not given have the plan's values. */
 enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
                                  struct hypar_search_options *how, struct hypar_error *err);
 
-/* What the framework of --for trains with, where the command line says nothing else. */
+/* Set options that are not given to the defaults of --for. */
 void opt_take_defaults(const struct args *args, const struct hypar_machine *machine,
                        struct hypar_search_options *how);
 
@@ -411,18 +411,18 @@ void opt_take_defaults(const struct args *args, const struct hypar_machine *mach
 void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
                         enum hypar_precision precision);
 
-/* How a step is to be simulated, with the profile that --profile names (else NULL): *profile is
- * to be released after use. */
+/* The options of simulation, with the profile of --profile (else NULL); the caller releases
+ * *profile after use. */
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
 
-/* One line on a terminal, written over and over; `who` is the text that it begins with. */
+/* Rewrite one line on a terminal; `who` is the beginning of the line. */
 void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
 /* A note on standard error, unless -q. */
 void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* ... if an option is given that nothing looks at. */
+/* ... if a given option has no effect. */
 void opt_note_unused(const struct args *args, bool given, const char *option, const char *why);
 
 /* ... if devices of the plan's machine have nothing to do. */
@@ -434,11 +434,11 @@ void opt_note_one_stage(const struct args *args, const struct hypar_plan *plan);
 /* ... if batch norms see the samples of a micro-batch only. */
 void opt_note_statistics(const struct args *args, const struct hypar_plan *plan);
 
-/* ... on what one should know who runs the plan there. */
+/* ... with the target's remarks for users who run the plan. */
 void opt_note_target(const struct args *args, const struct hypar_plan *plan,
                      const char *target);
 
-/* ... if recomputation was asked for, but there is nothing that it would be of. */
+/* ... if recomputation was asked for, but no operator can be recomputed. */
 void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
                         enum hypar_recompute asked);
 
@@ -448,12 +448,12 @@ static inline int opt_threads(const struct args *args)
     return args->threads ? (int)args->threads : 1;
 }
 
-/* Where the profile of this machine with so many ranks lies unless told otherwise: in
- * $XDG_CACHE_HOME/hypar or ~/.cache/hypar. False: there is no such folder to be named. */
+/* The default path of this machine's profile with so many ranks: in $XDG_CACHE_HOME/hypar or
+ * ~/.cache/hypar. False: neither folder is known. */
 bool opt_profile_path(int ranks, int threads, char *path, size_t size);
 
 /* Was a profile measured here, by as many ranks with --threads and --kernels? Else fills `how`
- * with what differs, for a person. */
+ * with the differences, in words. */
 enum { OPT_HOW_BYTES = 320 };
 bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
                        char how[OPT_HOW_BYTES]);
@@ -462,8 +462,9 @@ bool opt_profile_is_of(const struct args *args, const struct hypar_profile *prof
 void opt_note_spread(const struct args *args, const char *path,
                      const struct hypar_profile *profile);
 
-/* If the machine is this one (local:N) and --profile names none, its profile, to be freed: how
- * steps are simulated. Tells where it was measured otherwise than here. */
+/* Load the default profile for simulation if the machine is this one (local:N) and --profile is
+ * not given; the caller frees it. Notes whether the profile was measured under other settings.
+ */
 void opt_local_profile(const struct args *args, const struct hypar_machine *machine,
                        struct hypar_sim_options *how, struct hypar_profile **profile);
 
@@ -475,8 +476,7 @@ void opt_note_unmeasured(const struct args *args, const struct hypar_machine *ma
 void opt_word_profile(const struct args *args, struct hypar_sim_options *how,
                       struct hypar_profile **profile);
 
-/* ... if the profile that --profile names told nothing about
- * this step. */
+/* ... if the profile of --profile has no time of this step. */
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
 
 /* The model that the first operand names, with the options that are for reading it. Notes about
@@ -495,45 +495,47 @@ enum hypar_status opt_catalogue(const struct args *args,
 enum hypar_status opt_read_framework(const struct command *command, struct args *args,
                                      struct hypar_error *err);
 
-/* The form that --json asks for. */
+/* The output format: JSON with --json. */
 enum hypar_format opt_format(const struct args *args);
 
-/* Where a report goes: what -o says, else standard output. */
+/* The destination of a report: the file of -o, else standard output. */
 const char *opt_output(const struct args *args);
 
 /* From now on a signal that ends the command removes its unfinished files first, and a limit on
  * the size of files is an error of writing. */
 void opt_catch_signals(void);
 
-/* Between these two the first SIGINT or SIGTERM ends a search, which is told by the flag, and
- * only a second one the command. */
+/* Between these two calls the first SIGINT or SIGTERM sets the returned flag, which ends a
+ * search; a second one ends the command. */
 const volatile sig_atomic_t *opt_stop_on_signals(void);
 void opt_end_on_signals(void);
 
-/* From then on, so many seconds have the effect of the first signal; true: they have passed. */
+/* The search ends after `seconds` as after the first signal; opt_out_of_time(): have the
+ * seconds passed? */
 void opt_stop_after(double seconds);
 bool opt_out_of_time(void);
 
-/* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
+/* Note, unless -q, that a search was interrupted; `what` describes the result so far. */
 void opt_note_interrupted(const struct args *args, const char *what);
 
 /* HYPAR_INFEASIBLE, with a device and what it lacks, if a simulated plan does not fit. */
 enum hypar_status opt_check_fits(const struct hypar_sim *sim, struct hypar_error *err);
 
 /* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
- * return `status`. It gets its place when the command has done all its work. */
+ * return `status`. opt_place_files() puts the kept file in its place at the end of the command.
+ */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err);
 
-/* A plan as a file of its own. */
+/* Write a plan to a file. */
 enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path,
                                  struct hypar_error *err);
-/* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK,
- * HYPAR_STOPPED or the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went
- * wrong. */
+/* Put the files that opt_close() kept in their places if `status`, that of the whole command,
+ * is HYPAR_OK, HYPAR_STOPPED or the answer HYPAR_INFEASIBLE; else remove them. Returns
+ * `status`, or the status of a failed write. */
 enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err);
 
-/* A trace to be written: of `what`, as the options say. */
+/* A trace to write: `put` writes the trace of `what`. */
 struct trace {
     struct hypar_trace_shown (*put)(FILE *to, const void *what,
                                     const struct hypar_trace_options *options);
@@ -544,13 +546,13 @@ struct trace {
 /* Are the options of traces given with --trace, and do they go together? Else HYPAR_USAGE. */
 enum hypar_status opt_check_trace(const struct args *args, struct hypar_error *err);
 
-/* The file that --trace names, packed if its name ends in .gz. A note if it does not show all.
- */
+/* Write the file of --trace, packed if its name ends in .gz. Note if the trace does not show
+ * all tasks. */
 enum hypar_status opt_write_trace(const struct args *args, const struct trace *trace,
                                   struct hypar_error *err);
 
-/* Is a summary to be printed beside the file that -o names? -q leaves out one for people; what
- * --json asks for is a result. */
+/* Should the command print a summary in addition to the file of -o? -q suppresses a summary as
+ * text, but not the result of --json. */
 bool opt_wants_summary(const struct args *args);
 
 #endif /* CLI_OPT_H */

@@ -37,7 +37,7 @@ static bool is_short(enum hypar_precision precision)
     return precision == HYPAR_BF16 || precision == HYPAR_FP16;
 }
 
-/* What the framework has where the command line says nothing. */
+/* Take the framework's values for options that are not given. */
 static void take_framework(const struct args *args, struct hypar_search_options *how)
 {
     if (!args->gradient_precision)

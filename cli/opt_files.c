@@ -1,4 +1,4 @@
-/* Which files of a command line are the same one. */
+/* Finds files of a command line that are the same file. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "cli/opt.h"
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a path leads to: a file that is there, or the place of a new one. */
+/* The target of a path: an existing file, or the place of a new one. */
 struct place {
-    bool exists, replaced; /* replaced: a regular file, which another is put in the place of */
+    bool exists, replaced; /* replaced: a regular file that a new file replaces */
     struct stat about;
     char path[PATH_MAX]; /* without links, of a place to write to */
 };
@@ -21,8 +21,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The folder without links, and the name in it, behind links. A folder that is not there stays
- * as it is: nothing can be written there. */
+/* Resolve the links of the folder and of the name in it. A missing folder stays unchanged:
+ * nothing can be written there. */
 static void find_new(const char *path_given, char path[PATH_MAX])
 {
     char folder[PATH_MAX], whole[PATH_MAX], given[HYPAR_PLACE_BYTES];
@@ -64,7 +64,7 @@ static struct place find(const struct named_file *file)
     return place;
 }
 
-/* Would writing to `a` be lost, or what is read there? */
+/* Are `a` and `b` the same file, which writing to `a` would replace? */
 static bool clash(const struct place *a, const struct place *b)
 {
     if (!a->replaced || a->exists != b->exists)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whatever its name is, and standard input. */
+/* Any path, and standard input, may be ONNX unless it is hypar-graph. */
 static bool may_be_onnx(const char *model)
 {
     return strcmp(model, "-") == 0 ||

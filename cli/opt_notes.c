@@ -1,4 +1,4 @@
-/* Notes: what a command has to say beside its result, on standard error. */
+/* Notes of commands on standard error. */
 #include "cli/opt.h"
 
 #include <limits.h>

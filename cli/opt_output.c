@@ -1,5 +1,4 @@
-/* Where the results of a command go: standard output, or files that are put in place when all
- * is done. */
+/* The destinations of results: standard output, or files that are put in place at the end. */
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -17,7 +16,7 @@ const char *opt_output(const struct args *args)
     return args->output ? args->output : "-";
 }
 
-/* Written, and waiting for the rest of the command. */
+/* Written files that wait for the end of the command. */
 static struct hypar_output finished[MAX_OUTPUTS];
 static int n_finished;
 

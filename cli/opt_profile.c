@@ -40,7 +40,7 @@ bool opt_profile_is_of(const struct args *args, const struct hypar_profile *prof
     return false;
 }
 
-/* Of a quiet machine it is a tenth, or two. */
+/* On a quiet machine the spread is 0.1 or 0.2. */
 static const double BUSY_SPREAD = 0.5;
 
 void opt_note_spread(const struct args *args, const char *path,

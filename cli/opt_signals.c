@@ -1,4 +1,5 @@
-/* Signals: what is unfinished is removed, a search that is told to stop gives what it has. */
+/* Signals: unfinished files are removed; a search that is told to stop returns its best result.
+ */
 #define _XOPEN_SOURCE 700 /* sigaltstack */
 
 #include "cli/opt.h"
@@ -20,8 +21,8 @@ static bool is_harmless(int number)
     return false;
 }
 
-/* The signal does what it does by default once this returns: until then it waits, as do others.
- */
+/* The signal's default action follows when this function returns: until then this signal and
+ * others are blocked. */
 static void remove_unfinished(int number)
 {
     hypar_output_remove_unfinished();
@@ -29,9 +30,9 @@ static void remove_unfinished(int number)
     raise(number);
 }
 
-/* Not SA_RESETHAND: the system takes the handler away before it makes a second signal wait, and
- * one that comes between the two, as `timeout` sends it, would end the process at once. What
- * is not as by default stays: nohup ignores, a sanitizer reports. */
+/* SA_RESETHAND is not used: the system removes the handler before it blocks a second signal, so
+ * a second signal in between (as `timeout` sends one) would end the process at once. Handlers
+ * that are already set stay: nohup ignores signals, a sanitizer reports them. */
 void opt_catch_signals(void)
 {
     static char stack[1 << 16]; /* for a stack that has overflowed */
@@ -49,8 +50,8 @@ void opt_catch_signals(void)
 /* Has a search been told to stop? */
 static volatile sig_atomic_t stopped;
 
-/* Two at once are one: `timeout` sends its signal to the command, and to its group. SIGUSR1
- * never ends a rank at once: both mpirun and the launcher send it. */
+/* Two signals at once count as one: `timeout` sends its signal to the command and to its group.
+ * SIGUSR1 never ends a rank at once: both mpirun and the launcher send it. */
 enum { AT_ONCE_MS = 50 };
 
 static void stop_search(int number)

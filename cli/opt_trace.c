@@ -1,4 +1,4 @@
-/* Traces: which part of a step they show, and as what file. */
+/* Options of traces: the part of a step to show, and the file. */
 #include "cli/opt.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
-/* An option that the command does not have: which one was meant, and which command has it.
- * getopt says only that it is unknown. */
+/* Errors for unknown options: they name the nearest option, or the commands that have the
+ * option. getopt only says that an option is unknown. */
 #include "cli/opt.h"
 
 #include <string.h>
 
-/* The row of a word "--name", "--name=value" or "--na", which is short for it; NULL: none. */
+/* The row of a word "--name", "--name=value" or "--na" (an abbreviation); NULL: none. */
 static const struct argp_option *find_long(const struct argp_option *row, const char *word)
 {
     size_t n = strcspn(word, "=") - 2;
@@ -29,8 +29,8 @@ static bool takes_next_short(const struct argp_option *row, const char *letters)
     return false;
 }
 
-/* The first word that is written as a long option and is none of the command's; 0: none. What
- * follows --help does not matter. */
+/* The first long option that the command does not have; 0: none. Words after --help do not
+ * count. */
 static int find_unknown(const struct argp_option *row, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {

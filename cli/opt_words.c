@@ -1,4 +1,4 @@
-/* The words that options take: for what is wrong, and for what a shell completes. */
+/* The words that options accept, for messages and for completion. */
 #include "cli/opt.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ LIST(run_devices, "cpu", "cuda")
 LIST(syncs, "all-reduce", "server")
 LIST(trace_names, "kind", "task")
 
-/* Those of a table that are counted. */
+/* Words of a table whose number is a constant. */
 #define COUNTED(name, what, type, count)                               \
     static const char *name(int i)                                     \
     {                                                                  \

@@ -6,7 +6,7 @@
 
 static const char kernels[] = "PyTorch";
 
-/* What the trace is laid over: a plan, or a model on one device. */
+/* The plan or the model (on one device) that the trace is matched with. */
 struct traced {
     const struct args *args;
     struct hypar_graph *graph;
@@ -55,7 +55,7 @@ static enum hypar_status read_inputs(struct traced *t, struct hypar_error *err)
     return status;
 }
 
-/* Goes on with a file that is there, if PyTorch was measured for it. */
+/* Continue an existing profile file, if its times are PyTorch's. */
 static enum hypar_status open_profile(struct traced *t, struct hypar_output *out,
                                       struct hypar_error *err)
 {
@@ -96,7 +96,7 @@ static void set_machine(struct traced *t, const struct hypar_measured_added *add
     hypar_profile_set_machine(t->profile, &at);
 }
 
-/* 0 where no more than rounding is left. */
+/* The measured time that no operator of the graph has, without rounding errors. */
 static double not_matched_s(const struct hypar_measured_added *added)
 {
     double left_s = added->computed_s - added->operators_s;

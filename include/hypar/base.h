@@ -28,11 +28,12 @@ HYPAR_API unsigned hypar_version(void);
 
 /* The version of the binary interface. It is raised when programs compiled with older headers
  * would no longer work. It is the number in the name of the shared library, and loaded planners
- * are checked against it (hypar/search.h). The function returns that of the linked library. */
+ * are checked against it (hypar/search.h). The function returns the number of the linked
+ * library. */
 #define HYPAR_ABI_VERSION 9
 HYPAR_API unsigned hypar_abi_version(void);
 
-/* What this build supports beyond planning, one line each: "MPI: no (...)". Static text. */
+/* The features of this build beyond planning, one line each: "MPI: no (...)". Static text. */
 HYPAR_API const char *hypar_features(void);
 
 /* Every status of a call: name, exit code of the command line tool, text. */
@@ -66,12 +67,12 @@ struct hypar_error {
     char text[512];
 };
 
-/* What happens when memory runs out. By default one line goes to standard error, unfinished
- * files are removed (hypar_output_remove_unfinished()), and the process ends with exit code 4
- * by _exit(): nothing is flushed, no atexit() function is called.
+/* The handler of a lack of memory. By default one line goes to standard error, unfinished files
+ * are removed (hypar_output_remove_unfinished()), and the process ends with exit code 4 by
+ * _exit(): nothing is flushed, no atexit() function is called.
  *
  * A host may set its own handler; NULL restores the default. The handler is called on the
- * thread that called the library, when no other thread works for this call any more, with the
+ * thread that called the library, after all other threads of this call have ended, with the
  * number of bytes that were asked for (0: unknown). It may exit, or longjmp() to a frame of
  * this thread. Then the call has failed: its result and its memory are lost, and everything
  * else is unchanged. If the handler returns, the default follows. Set it before other threads

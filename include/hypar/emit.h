@@ -2,8 +2,8 @@
  *
  * Data flow: model -> graph -> search -> PLAN -> a training script
  *
- * A framework runs some plans and not others: a plan that it cannot express is refused, with
- * operator and axis. */
+ * A framework runs only some plans. Any other plan is refused with the operator and the axis
+ * that the framework cannot express. */
 #ifndef HYPAR_EMIT_H
 #define HYPAR_EMIT_H
 
@@ -27,13 +27,13 @@ HYPAR_API struct hypar_target hypar_target_at(int i);
 HYPAR_API enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,
                                               struct hypar_error *err);
 
-/* The settings of plans for a target that are used unless others are asked for. `machine` NULL:
- * of one without units for bf16. Of an unknown target: as without any; its framework is NULL.
- */
+/* The default settings of plans for a target. `machine` NULL: defaults for a machine without
+ * units for bf16. An unknown target has the defaults of a search without a target, and its
+ * framework is NULL. */
 struct hypar_target_defaults {
     enum hypar_precision precision; /* bf16 on devices with units for it, else fp32 */
     enum hypar_optimizer optimizer; /* adamw on such devices, else sgd */
-    const char *framework; /* the row that its runs are predicted as: hypar/framework.h */
+    const char *framework; /* the framework (hypar/framework.h) that predictions assume */
 };
 HYPAR_API struct hypar_target_defaults
 hypar_target_defaults(const char *target, const struct hypar_machine *machine);
@@ -63,10 +63,10 @@ HYPAR_API enum hypar_status hypar_emit_check(const struct hypar_plan *plan, cons
 HYPAR_API bool hypar_emit_note(const struct hypar_plan *plan, const char *target, int i,
                                char *text, size_t size);
 
-/* The nearest plan that the target can run, of those that are tried: with refused axes left
- * unsplit, or else from a layout. `differing`: the number of operators that are planned
- * otherwise. HYPAR_INFEASIBLE if there is none; else *out is to be released with
- * hypar_plan_free(), before `plan`, whose graph and machine it uses. */
+/* The nearest plan that the target can run: `plan` with refused axes left unsplit, or else a
+ * plan from a layout. `differing`: the number of operators whose split or devices differ from
+ * `plan`. HYPAR_INFEASIBLE if no such plan is found; else release *out with hypar_plan_free()
+ * before `plan`, whose graph and machine *out uses. */
 HYPAR_API enum hypar_status hypar_emit_nearest(struct hypar_plan **out, int *differing,
                                                const struct hypar_plan *plan,
                                                const char *target, struct hypar_error *err);

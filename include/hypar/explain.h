@@ -25,8 +25,8 @@ struct hypar_what_if {
     const struct hypar_plan *plan; /* the simulated plan, on its machine; NULL: none */
 };
 
-/* Operators that are alike, each with the operators fused to it: their cost, and the whole
- * step's time if one of them were split otherwise over its devices. */
+/* Equal operators, each with the operators fused to it: their cost, and the step's time if one
+ * of them were split otherwise over its devices. */
 struct hypar_explained_op {
     int op;    /* the costliest of them */
     int alike; /* the number of operators of the same kind, shape and split */

@@ -4,7 +4,7 @@
  *
  * HyPar's exploration evaluates every choice of some layers or some levels, one by one, and
  * ranks the planners' own choices among them; also over sizes, topologies and bandwidths of the
- * machine. What is not explored stays as the first planner has it.
+ * machine. Layers and levels that are not explored keep the types that the first planner chose.
  *
  * A sweep searches for the plan of each planner, of any kind, for every batch on every machine:
  * which batch, how many devices, which machine, which planner? */
@@ -80,7 +80,7 @@ struct hypar_explore_options {
     const volatile sig_atomic_t *stop;
 };
 
-/* What AUTO and PAPER mean on a machine. */
+/* The cost model that AUTO or PAPER stands for on a machine. */
 HYPAR_API enum hypar_explore_cost
 hypar_explore_cost(const struct hypar_explore_options *options,
                    const struct hypar_machine *machine);
@@ -110,7 +110,7 @@ struct hypar_explored {
     bool fits; /* ... into the memory of the fullest device, or of the smallest */
 };
 
-/* One machine of the exploration. */
+/* An explored machine. */
 struct hypar_explore_site {
     const struct hypar_machine *machine;
     const char *word; /* that reads back as this machine, unless it is too long: then `shape` */

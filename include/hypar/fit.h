@@ -43,7 +43,7 @@ struct hypar_fit_choice {
     int rows; /* that the change moves by 1 % or more */
 };
 
-/* A fit as a whole; the fit owns the texts and what is pointed to. */
+/* A fit as a whole; the fit owns the texts and arrays. */
 struct hypar_fit_info {
     const char *device; /* the initial device */
     const char *source; /* where the new figures come from, in one line */

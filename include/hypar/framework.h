@@ -3,8 +3,8 @@
  * A plan says what is computed where. A framework says how: which passes are one kernel, how
  * attention is computed, what has which precision, which exchanges run beside kernels, what the
  * host and the libraries need. A framework is a row of a table (hypar_framework_at()), a file
- * (hypar-framework/1, docs/formats-framework.md) or a file of this site. All members that are 0
- * together are the row "compiled": today's best, with everything overlapped. */
+ * (hypar-framework/1, docs/formats-framework.md) or a file of this site. With all members 0 it
+ * is the row "compiled": today's fastest, with all exchanges overlapped. */
 #ifndef HYPAR_FRAMEWORK_H
 #define HYPAR_FRAMEWORK_H
 
@@ -45,7 +45,7 @@ enum hypar_width {
     HYPAR_WIDTH_SHORT, /* that of the parameters */
 };
 
-/* What recompute "selective" computes again. */
+/* The operators that recompute "selective" computes again. */
 enum hypar_selective {
     HYPAR_SELECTIVE_ATTENTION, /* scores, softmax and dropout of attention that is written out
                                 */
@@ -62,8 +62,8 @@ enum hypar_traffic {
     HYPAR_TRAFFIC_COUNT,
 };
 
-/* Memory of a device besides the tensors of the plan, on devices that run frameworks (their
- * context_bytes is above 0). A member that is 0 has its usual value. */
+/* Memory of a device in addition to the plan's tensors, on devices that run frameworks (those
+ * with context_bytes above 0). A member that is 0 has its usual value. */
 struct hypar_framework_memory {
     bool bare; /* nothing but tensors is there: papers' devices, hypar's own runtime */
     double context_bytes;      /* of libraries, beside the device's own; usual: 0 */
@@ -127,9 +127,9 @@ struct hypar_framework {
                         to the largest part */
     int prefetch;    /* layers ahead that divided parameters are gathered at most; 0: as the
                         plan says, in operators */
-    /* Bytes that a device reads and writes, beside messages, for each element of a divided
-     * parameter that is gathered, and of a gradient that replicas sum: buffers are filled,
-     * divided by the number of replicas, converted, emptied. */
+    /* Bytes that a device reads and writes, in addition to messages, for each element of a
+     * divided parameter that is gathered, and of a gradient that replicas sum: buffers are
+     * filled, divided by the number of replicas, converted, emptied. */
     double gather_copy_bytes, sum_copy_bytes;
     bool gathers_by_piece; /* the host copies updated parameters that are gathered piece by
                               piece: a kernel for each replica's piece of each parameter */

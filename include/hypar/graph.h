@@ -3,8 +3,9 @@
  * Data flow: model -> GRAPH -> search -> plan -> program -> sim | run -> report
  *
  * A graph is built once, then read-only. Operators and tensors are named by their index,
- * 0..count-1, in topological order. Every operator is a loop nest: a plan may split its axes,
- * and the way in which axes index each tensor determines what a split costs. */
+ * 0..count-1, in topological order. Every operator is a loop nest. A plan may split its axes;
+ * the index map of each tensor (which axes index which dimensions) determines the cost of a
+ * split. */
 #ifndef HYPAR_GRAPH_H
 #define HYPAR_GRAPH_H
 
@@ -52,8 +53,8 @@ struct hypar_import_options {
     /* Parameters that are not trained: patterns of their names, as in the shell
      * ("conv1.*,fc.b"); NULL: none. */
     const char *freeze;
-    /* Attention of models of the zoo is written out, and its weights are dropped, as it says,
-     * where the model's word does not say; may be NULL. */
+    /* Decides, where the model's word does not, whether attention in models of the zoo is
+     * written out and has dropout; may be NULL. */
     const struct hypar_framework *framework;
     bool follow_links; /* read values of weights even if a link leads out of their folder */
     /* Called with the path of each file before it is read, if given; any status but HYPAR_OK
@@ -111,7 +112,7 @@ HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
 HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
                                                       struct hypar_error *err);
 
-/* What is known of a graph without counting; texts are owned by the graph. */
+/* Facts of a graph that need no counting; the graph owns the texts. */
 struct hypar_graph_info {
     const char *name;
     /* The file with the model's values ("weights"), a file beside the model's;

@@ -50,8 +50,8 @@ struct hypar_kernel_figures {
     /* seconds of the host to launch a kernel, ahead of the device: one by one from a framework,
      * or captured by a compiling one */
     double eager_launch_s, compiled_launch_s;
-    /* of every comm in which the device takes part: a time besides its messages, and the rate
-     * at which it reads data to send and writes received data; the share of the time of a
+    /* for every comm of the device: a fixed time in addition to its messages, and the rate at
+     * which the device reads sent data and writes received data; the share of the time of a
      * collective's bytes on the device's own links, and of its latencies, that kernels beside
      * it lose */
     double comm_latency_s, copy_bytes_per_s, comm_share;
@@ -77,13 +77,13 @@ struct hypar_device {
     double power_limit_w, busy_w, fp64_op_j, fp32_op_j, tf32_op_j, bf16_op_j, fp8_op_j;
     double vector_op_j; /* of operations outside products; 0: as in fp32 */
     struct hypar_kernel_figures kernels;
-    /* Of the memory, as the driver tells it to programs; 0: all of it. What of this the
-     * driver's context and the kernels of a program take, 0: no framework runs here; and what
-     * products work in, for each handle of their library and stream. */
+    /* Memory that the driver reports to programs (0: all); the part that the driver's context
+     * and a program's kernels take (0: no framework runs here); the workspace of products, for
+     * each library handle and stream. */
     double usable_bytes, context_bytes, workspace_bytes;
-    /* 1: passes take the times of the roofline, although the figures of kernels are known. Set
-     * for all devices of a machine on which those of some are unknown: a roofline's bare times
-     * are shorter than those of measured kernels, whatever the devices. */
+    /* 1: passes take the roofline's times although kernel figures are known. Set for all
+     * devices of a machine if some of them have no kernel figures, because the roofline's times
+     * are shorter than those of measured kernels on any device. */
     int64_t roofline;
 };
 

@@ -1,17 +1,16 @@
-/* hypar/memory_terms.h - what fills a device's memory: a row for each term, and struct
- * hypar_memory.
+/* hypar/memory_terms.h - the terms of a device's memory, one row each, and struct hypar_memory.
  *
  *     TERM(member, level, shown, words, meaning)
  *
  * `member` of struct hypar_memory has the bytes; the key of JSON is the member and "_bytes".
- * `words` stand in texts and tables: ALWAYS, or only where the term is NONZERO. `meaning` is
- * in the documents, too (tests/documents/memory_terms.sh tells missing lines). `level` says who
- * holds the memory; each level holds the levels before it, too:
+ * Texts and tables print `words`: ALWAYS, or only where the term is NONZERO. The documents
+ * repeat `meaning` (tests/documents/memory_terms.sh prints missing lines). `level` says who
+ * holds the memory; each level includes the levels before it:
  *
  *     TENSORS     the plan's tensors
- *     ALLOCATED   what else the framework's allocator hands out
- *     RESERVED    what the allocator holds and does not hand out
- *     DEVICE      what lies outside the allocator
+ *     ALLOCATED   other memory that the framework's allocator hands out
+ *     RESERVED    memory that the allocator holds and does not hand out
+ *     DEVICE      memory outside the allocator
  *
  * The bytes of a tensor term are counted from the program (src/program/memory). The bytes of
  * any other term are a function MEMBER_bytes() of src/plan/memory_terms.c. */

@@ -41,7 +41,7 @@ enum hypar_optimizer {
     HYPAR_OPTIMIZER_COUNT,
 };
 
-/* What is recomputed in the backward half instead of being kept. */
+/* The values that the backward half recomputes instead of keeping. */
 enum hypar_recompute {
     HYPAR_RECOMPUTE_NONE,
     HYPAR_RECOMPUTE_SELECTIVE, /* scores of attention, their softmax and dropout */
@@ -68,7 +68,7 @@ enum hypar_schedule_kind {
     HYPAR_SCHEDULE_COUNT,
 };
 
-/* What the replicas of a stage divide. */
+/* How the replicas of a stage share the work. */
 enum hypar_share {
     HYPAR_SHARE_BATCH,     /* every batch: the sample axis is split over them */
     HYPAR_SHARE_MINIBATCH, /* whole minibatches, in turn (PipeDream) */
@@ -84,8 +84,8 @@ enum hypar_updates {
     HYPAR_UPDATES_COUNT,
 };
 
-/* What the devices that hold the same piece of an operator's parameters divide among them. Each
- * kind includes the one before it. */
+/* Sharding: the state that devices with the same piece of an operator's parameters divide among
+ * them. Each kind includes the one before it. */
 enum hypar_shard {
     HYPAR_SHARD_NONE,
     HYPAR_SHARD_OPTIMIZER,  /* the optimizer's state, and the update (ZeRO-1) */
@@ -116,8 +116,8 @@ enum hypar_name {
     HYPAR_NAME_COUNT,
 };
 
-/* The value of the enum that `name` stands for, in upper or lower case; usual synonyms ("half",
- * "fsdp") count too. -1: the name is unknown. */
+/* The enum value called `name`, in upper or lower case; accepts usual synonyms ("half",
+ * "fsdp"). -1: the name is unknown. */
 HYPAR_API int hypar_name_find(enum hypar_name kind, const char *name);
 
 struct hypar_schedule {
@@ -220,8 +220,8 @@ HYPAR_API void hypar_plan_free(struct hypar_plan *plan);
  * Write errors stay in the stream. */
 HYPAR_API void hypar_plan_write(const struct hypar_plan *plan, FILE *to);
 
-/* Whether the plan fits its graph and machine; HYPAR_INFEASIBLE with the operator and reason.
- */
+/* Check that the plan fits its graph and machine; else HYPAR_INFEASIBLE with the operator and
+ * the reason. */
 HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
                                              struct hypar_error *err);
 
@@ -240,7 +240,7 @@ HYPAR_API const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *pl
 HYPAR_API const struct hypar_machine *hypar_plan_machine(const struct hypar_plan *plan);
 HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in the file */
 
-/* All settings of a plan's step as a whole, besides stages and schedule. */
+/* All settings of a plan except splits, stages and schedule. */
 struct hypar_plan_settings {
     const char *model;        /* what hypar_import() took; NULL: the graph's name */
     const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
@@ -252,8 +252,8 @@ struct hypar_plan_settings {
     double memory_limit_bytes; /* that a device may use, for the plan and the framework; 0: its
                                   own memory */
     double memory_certainty;   /* of planners: that a plan fits into devices' own memory */
-    double clip; /* the largest norm of the gradients of all parameters together: they are
-                    scaled down to it before the update. 0: any */
+    double clip; /* upper limit of the norm of all gradients together: larger gradients are
+                    scaled down to it before the update. 0: no limit */
     int64_t seed;
     int gather_ahead; /* how many operators ahead divided parameters are gathered: 1 */
     /* If set, as hypar_plan_recompute_all() does. HYPAR_RECOMPUTE_NONE, which
@@ -271,7 +271,7 @@ HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);
 HYPAR_API int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i);
 
-/* How operator `op` is planned, besides its axes. Without such an operator: zeros, stage -1. */
+/* The plan of an operator, except its axes. For an invalid index: zeros, stage -1. */
 struct hypar_plan_op {
     int n_parts; /* the product of its degrees */
     /* The device of each part: row-major in the order of its axes; under share "minibatch"
@@ -283,8 +283,8 @@ struct hypar_plan_op {
     bool recompute; /* its result is computed again in the backward half, and not kept */
     bool resend;    /* copies of its result that other devices received are sent again, and not
                        kept */
-    /* What of its parameters is divided, and among how many of the devices that hold the same:
-     * 0 is all of them. */
+    /* How the operator's parameters are sharded, and among how many of the devices with the
+     * same piece (0: all of them). */
     enum hypar_shard shard;
     int shard_over;
 };
@@ -315,10 +315,11 @@ HYPAR_API bool hypar_plan_is_as_found(const struct hypar_plan *plan);
 
 /* Changing a plan ----------------------------------------------------------------------
  *
- * A plan of one's own (hypar_plan_new() in hypar/search.h, hypar_plan_copy(),
- * hypar_plan_read()) may be changed while no program, simulation or result made from it is in
- * use. Each function refuses a change that no plan can have, and then changes nothing.
- * hypar_plan_check() checks the plan as a whole; lowering, simulating and training call it. */
+ * The caller may change a plan that it owns (hypar_plan_new() in hypar/search.h,
+ * hypar_plan_copy(), hypar_plan_read()) while no program, simulation or result made from the
+ * plan is in use. Each function refuses a change that is valid in no plan, and then changes
+ * nothing. hypar_plan_check() checks the plan as a whole; lowering, simulating and training
+ * call it. */
 
 /* A copy of the plan. Its graph and machine must outlive it; so must a plan that owns these. To
  * be released with hypar_plan_free(). */

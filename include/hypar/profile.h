@@ -31,8 +31,8 @@ HYPAR_API void hypar_profile_free(struct hypar_profile *profile); /* NULL is all
 /* An empty profile. */
 HYPAR_API struct hypar_profile *hypar_profile_new(void);
 
-/* What made the profile, for people; copied. A new one says "hypar" and the version. The text
- * has no control characters and is not empty. */
+/* The name of the tool that made the profile, for people; copied. A new profile has "hypar" and
+ * the version. The text has no control characters and is not empty. */
 HYPAR_API void hypar_profile_set_made_by(struct hypar_profile *profile, const char *text);
 
 /* The share of the peak that dense kernels reach on the devices called `device`; above 0, at
@@ -40,7 +40,7 @@ HYPAR_API void hypar_profile_set_made_by(struct hypar_profile *profile, const ch
 HYPAR_API void hypar_profile_set_efficiency(struct hypar_profile *profile, const char *device,
                                             double efficiency);
 
-/* What a profile knows of the devices called `device`. */
+/* A summary of a profile's measurements on the devices called `device`. */
 struct hypar_profile_device {
     double efficiency; /* 0: unknown */
     bool links;        /* it contains times of messages between them */

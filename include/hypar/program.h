@@ -117,9 +117,9 @@ HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, doubl
                                             struct hypar_memory *fullest,
                                             struct hypar_error *err);
 
-/* Redistributions that the splits of a plan do not show: an operator is split into as many
- * parts as the writer of its input, along the same dimension or an axis of the same letter, on
- * the same devices. Yet the tensor moves, because the parts have other elements (columns of q,
+/* Redistributions that the splits of a plan do not show. An operator and the writer of its
+ * input have equally many parts, along the same dimension or an axis of the same letter, on the
+ * same devices. Yet the tensor moves, because the parts have different elements (columns of q,
  * k and v in one matrix; a number of parts that does not divide the heads). */
 struct hypar_hidden_moves {
     int count;          /* pairs of operators */
@@ -134,7 +134,7 @@ HYPAR_API enum hypar_status hypar_plan_hidden_moves(const struct hypar_plan *pla
                                                     struct hypar_error *err);
 
 /* Write the program in the form hypar-program/1, lowered: its plan, graph and machine; the
- * tasks of each body and of the tail, with what they wait for and what moves; and the schedule.
+ * tasks of each body and of the tail, with their predecessors and messages; and the schedule.
  * HYPAR_UNSUPPORTED if there are more than a million tasks; then nothing is written. */
 HYPAR_API enum hypar_status hypar_program_write(const struct hypar_program *program, FILE *to,
                                                 struct hypar_error *err);

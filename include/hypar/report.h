@@ -52,7 +52,7 @@ HYPAR_API enum hypar_status hypar_report_models(FILE *to, const char *word,
 HYPAR_API enum hypar_status hypar_report_ops(FILE *to, const char *name,
                                              enum hypar_format format, struct hypar_error *err);
 
-/* One machine: its devices, levels and links. NULL: the tables of devices and topologies, with
+/* A machine: its devices, levels and links. NULL: the tables of devices and topologies, with
  * the source of each figure; machines and devices of the site, with a line for each faulty
  * file. */
 HYPAR_API void hypar_report_machine(FILE *to, const struct hypar_machine *machine,
@@ -67,8 +67,8 @@ HYPAR_API void hypar_report_frameworks(FILE *to, const struct hypar_framework *f
 HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
                                   enum hypar_format format);
 
-/* Whether a plan fits: a summary of `plan`, and the memory of its fullest device (NULL:
- * unknown); or NULL, and `why` it does not fit. */
+/* The result of a check: a summary of `plan` and the memory of its fullest device (NULL:
+ * unknown); or NULL and `why` the plan does not fit. */
 HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
                                   const struct hypar_memory *fullest, const char *warning,
                                   const struct hypar_error *why, enum hypar_format format);
@@ -96,7 +96,7 @@ HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
 HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim,
                                      enum hypar_format format);
 
-/* What a trace shows of a simulated step; 0 or NULL: everything, by default. */
+/* The parts of a simulated step that a trace shows; 0 or NULL: everything. */
 struct hypar_trace_options {
     const bool *device;  /* by number: show it, with its memory and its links */
     double from_s, to_s; /* this part of the step; to_s 0: to the end */
@@ -106,7 +106,7 @@ struct hypar_trace_options {
 };
 enum { HYPAR_TRACE_BARS = 200000 };
 
-/* What the trace contains. */
+/* The contents of the written trace. */
 struct hypar_trace_shown {
     int64_t bars, left_out; /* left out because there are more than `most` ... */
     double until_s;         /* ... beginning at this time */
@@ -118,9 +118,9 @@ HYPAR_API struct hypar_trace_shown
 hypar_report_trace(FILE *to, const struct hypar_sim *sim,
                    const struct hypar_trace_options *options /* may be NULL */);
 
-/* What ranks really did, in the same format: a row for each rank, and rows for its messages.
- * With a simulation that has kept its timeline also the simulated one, in separate processes,
- * as the options say. May be NULL. */
+/* A trace of measured tasks, in the same format: a row for each rank, and rows for its
+ * messages. A simulation that has kept its timeline is added as separate processes, as the
+ * options say; it may be NULL. */
 HYPAR_API struct hypar_trace_shown
 hypar_report_train_trace(FILE *to, const struct hypar_train_result *result,
                          const struct hypar_plan *plan, const struct hypar_sim *sim,
@@ -139,10 +139,10 @@ HYPAR_API void hypar_measured_step_free(struct hypar_measured_step *step); /* NU
 /* Pipedream: the minibatches of its window; 0: another schedule. */
 HYPAR_API int hypar_measured_step_minibatches(const struct hypar_measured_step *step);
 
-/* The measured step beside the simulated step of the same plan, which has kept its timeline:
- * the tasks that differ most, phases, operators and exchanges (`detail`: all of them; JSON:
- * also every task). For PyTorch: operators, and time that belongs to none. HYPAR_INVALID if the
- * simulation has other tasks; then nothing is written. */
+/* Compares a measured step with the simulated step of the same plan, which has kept its
+ * timeline: the tasks that differ most, phases, operators and exchanges (`detail`: all of them;
+ * JSON: also every task). For PyTorch: operators, and time outside all operators. HYPAR_INVALID
+ * if the simulation has other tasks; then nothing is written. */
 HYPAR_API enum hypar_status hypar_report_measured(FILE *to,
                                                   const struct hypar_measured_step *step,
                                                   const struct hypar_sim *sim, bool detail,
@@ -183,8 +183,8 @@ HYPAR_API enum hypar_status hypar_report_memory(FILE *to, const struct hypar_pla
                                                 double limit_bytes, enum hypar_format format,
                                                 struct hypar_error *err);
 
-/* What bounds a step, the costliest operators with their alternatives, and what would help;
- * JSON: also the whole critical path. */
+/* The shares of the critical path, the costliest operators with their alternatives, and the
+ * changes that would help; JSON: also the whole critical path. */
 HYPAR_API void hypar_report_explanation(FILE *to, const struct hypar_explanation *explanation,
                                         enum hypar_format format);
 

@@ -34,12 +34,13 @@ HYPAR_API enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hy
 HYPAR_API int hypar_ranks_rank(const struct hypar_ranks *ranks);
 HYPAR_API int hypar_ranks_count(const struct hypar_ranks *ranks);
 
-/* Agree on one status; all ranks call this: the status of the first rank that failed. The
- * reason stays in this rank's *err and is empty on all others, so that it is reported once. */
+/* Agree on one status: that of the first rank that failed. All ranks call this. The failed rank
+ * keeps the reason in its *err; *err is empty on all others, so the reason is reported once. */
 HYPAR_API enum hypar_status
 hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status, struct hypar_error *err);
 
-/* Rank 0's `text`, on all ranks; all call this. It lives until they leave. */
+/* Rank 0's `text`, on all ranks; all ranks call this. The text is valid until
+ * hypar_ranks_leave(). */
 HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text);
 
 /* Report long waits: a rank that has received no message for `after_s` calls `tell` with the
@@ -52,8 +53,8 @@ HYPAR_API void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
                                               double waited_s),
                                  void *who);
 
-/* Leave. `status` is this rank's result: if it failed, and the ranks did not agree on that, all
- * others end too. NULL is allowed. */
+/* Leave. `status` is this rank's result: if this rank failed and the ranks did not agree on the
+ * failure, all other ranks end too. NULL is allowed. */
 HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
 
 /* Training --------------------------------------------------------------------------- */
@@ -139,9 +140,9 @@ struct hypar_train_result {
     struct hypar_trace *trace; /* on rank 0; to be released with hypar_trace_free() */
 };
 
-/* What all ranks did, task by task: on average, and with trace_steps in the last steps of a run
- * (pipedream: windows of minibatches); opaque. A rank keeps at most a million tasks. The plan
- * must outlive it. */
+/* The times of all ranks' tasks: means over the steps, and with trace_steps also those of the
+ * last steps of a run (pipedream: windows of minibatches); opaque. A rank keeps at most a
+ * million tasks. The plan must outlive it. */
 struct hypar_trace;
 
 struct hypar_trace_event {
@@ -209,7 +210,7 @@ struct hypar_card {
  * hypar_feature_loads("cuda") tells why. */
 HYPAR_API int hypar_cards(struct hypar_card *card, int most);
 
-/* What computes: "fast, OpenBLAS ..."; `kernels` as in hypar_train_options. */
+/* The name of the kernels: "fast, OpenBLAS ..."; `kernels` as in hypar_train_options. */
 HYPAR_API const char *hypar_kernels_text(const char *kernels);
 
 #ifdef __cplusplus

@@ -61,16 +61,18 @@ struct hypar_search_options {
     bool objective_given;           /* it was asked for, even if it is the default */
     enum hypar_precision precision;
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
-    enum hypar_masks masks;  /* of dropouts */
-    double framework_bytes;  /* on each device, not available to the plan */
-    double memory_certainty; /* the probability with which a plan is to fit into devices' own
-                             memory, below 1; 0: 0.95. A limit that is asked for needs none */
+    enum hypar_masks masks; /* of dropouts */
+    double framework_bytes; /* on each device, not available to the plan */
+    double
+        memory_certainty; /* the required probability that a plan fits into the devices' own
+                             memory, below 1; 0: 0.95. Ignored if `memory_bytes` sets a limit */
     enum hypar_optimizer optimizer;
     double clip; /* the largest norm of all gradients together; 0: any */
     enum hypar_recompute recompute;
     bool recompute_given; /* it was asked for, even if it is none; else planners may choose */
-    /* What devices that hold the same elements of a parameter divide among them, and among how
-     * many of them (0: all). Planners ignore it: memory is checked after dividing. */
+    /* Sharding: the state that devices with the same elements of a parameter divide among them,
+     * and among how many of them (0: all). Planners ignore sharding: memory is checked after
+     * dividing. */
     enum hypar_shard shard;
     bool shard_given; /* as recompute_given */
     int shard_over;
@@ -245,10 +247,10 @@ struct hypar_largest {
 /* The search: planner, effort, bounds and comparisons. */
 struct hypar_search_info {
     const char *planner;  /* that made the plan; for auto, the winner */
-    const char *made_for; /* auto: for what it was made, if not for the whole machine as it is:
-                             "the first 16 of 32 devices", "links half as fast"; else NULL */
-    const char *idle;   /* why it leaves devices out that differ from the others: "node 14 would
-                           slow the step by 19 %"; NULL: it was made for all */
+    const char *made_for; /* auto: the machine that the plan was made for, if not this one: "the
+                             first 16 of 32 devices", "links half as fast"; else NULL */
+    const char *idle;   /* why the plan leaves out devices that differ from the others: "node 14
+                           would slow the step by 19 %"; NULL: it uses all */
     const char *target; /* a framework that can run it, as asked: "torch"; NULL: not asked */
     double seconds;     /* auto: including simulation */
     double processor_s; /* of all threads of the process; includes searches at the same time */
@@ -282,7 +284,7 @@ struct hypar_search_info {
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 
-/* The bytes that HyPar weighs for a layer of one type at one level, over all groups of the
+/* The bytes that HyPar compares for a layer of one type at one level, over all groups of the
  * level, while all other layers keep their types. NAN: the layer cannot be of this type. */
 struct hypar_type_terms {
     double own_bytes;      /* Table 1: of gradients under dp, of partial sums under mp */

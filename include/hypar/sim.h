@@ -3,10 +3,10 @@
  * Data flow: model -> graph -> search -> plan -> program -> SIM | run -> report
  *
  * The program of a plan is simulated on its machine, with one queue for each device's computing
- * and one for each direction of each link. Every queue serves the task that is ready first, and
- * of several the one with the smallest number; on links, sums of parameter gradients give way
- * to traffic for which the next task waits. Times are whole picoseconds inside, so the same
- * program gives the same timeline everywhere, and a part of it can be replayed exactly. */
+ * and one for each direction of each link. Every queue serves the task that is ready first; of
+ * several ready tasks, the one with the smallest number. On links, sums of parameter gradients
+ * give way to traffic for which the next task waits. Times are whole picoseconds inside, so the
+ * same program gives the same timeline everywhere, and a part of it can be replayed exactly. */
 #ifndef HYPAR_SIM_H
 #define HYPAR_SIM_H
 
@@ -134,12 +134,12 @@ HYPAR_API struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *s
 /* One stage of the pipeline; memory and times are those of its fullest and its busiest
  * device. */
 struct hypar_sim_stage {
-    int replicas;             /* that take minibatches in turn */
-    int in_flight;            /* minibatches of which a replica keeps something, at most */
-    int versions;             /* of its weights, including the newest */
-    double busy_s;            /* computing, of a step */
-    double bubble;            /* share of a step in which it waits for other stages: it neither
-                                 computes nor communicates */
+    int replicas;  /* that take minibatches in turn */
+    int in_flight; /* minibatches of which a replica keeps something, at most */
+    int versions;  /* of its weights, including the newest */
+    double busy_s; /* computing, of a step */
+    double bubble; /* share of a step in which the stage waits for other stages: it neither
+                      computes nor communicates */
     double peak_memory_bytes; /* the high-water mark */
 };
 HYPAR_API struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage);
@@ -212,8 +212,8 @@ struct hypar_sim_segment {
     int64_t event;   /* the task, for hypar_sim_event(); -1: launches */
     int device;      /* that computes; -1 */
     int link;        /* directed, that is held; -1: none */
-    double queued_s; /* how long of it the next task on the path was ready, but waited in the
-                        queue */
+    double queued_s; /* the part of this time in which the next task on the path was ready, but
+                        waited in the queue */
     double start_s, end_s;
 };
 HYPAR_API bool hypar_sim_segment(const struct hypar_sim *sim, int64_t i,
@@ -245,9 +245,9 @@ HYPAR_API void hypar_delta_free(struct hypar_delta *delta); /* NULL is allowed *
 
 /* Propose to split and place `n` operators, each named once, otherwise; *step_s receives the
  * resulting step. If it is certainly longer than `limit_s` (0: no limit), the simulation stops
- * early: *step_s is then above the limit, and the proposal is dropped. So it is on failure:
- * HYPAR_INFEASIBLE or HYPAR_UNSUPPORTED if the operator cannot be split so. An earlier proposal
- * that was not accepted is undone. */
+ * early: *step_s is then above the limit, and the proposal is dropped. A failure drops the
+ * proposal, too: HYPAR_INFEASIBLE or HYPAR_UNSUPPORTED if the operator cannot be split in this
+ * manner. An earlier proposal that was not accepted is undone. */
 HYPAR_API enum hypar_status hypar_delta_propose(struct hypar_delta *delta,
                                                 const struct hypar_split *change, int n,
                                                 double limit_s, double *step_s,

@@ -1,5 +1,5 @@
-/* hypar/tool.h - what a command around the library needs besides: files that appear whole or
- * not at all, numbers with units, words of a command line, this computer.
+/* hypar/tool.h - tools for a command around the library: files that appear whole or not at all,
+ * numbers with units, words of a command line, this computer.
  *
  * Planning, searching and simulating are in the other headers. */
 #ifndef HYPAR_TOOL_H
@@ -19,7 +19,7 @@ HYPAR_API HYPAR_NORETURN void hypar_out_of_memory(size_t bytes);
 HYPAR_API void *hypar_or_out_of_memory(void *made);
 
 /* Can the library of a line of hypar_features(), such as "mpi", be loaded? HYPAR_RUNTIME: it
- * cannot. Libraries that are linked were there when this process began. */
+ * cannot. A linked library is always loaded. */
 HYPAR_API enum hypar_status hypar_feature_loads(const char *feature, struct hypar_error *err);
 
 enum { HYPAR_PLACE_BYTES = 4096 };
@@ -94,7 +94,8 @@ HYPAR_API bool hypar_lacks_unit(const char *text, enum hypar_unit unit);
  * which holds at least 32 bytes; returns `buffer`. */
 HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit);
 
-/* What hypar_parse_quantity() accepts, for messages: "a size such as 80GB or 80GiB". Static. */
+/* The description of a unit's quantities, for messages: "a size such as 80GB or 80GiB". Static.
+ */
 HYPAR_API const char *hypar_unit_text(enum hypar_unit unit);
 
 /* A stream that packs its input by gzip into `to`, which stays open; to be closed with

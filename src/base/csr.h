@@ -9,8 +9,8 @@
  *     hp_csr_sum(start, n_keys);
  *     for (each pair)  item[hp_csr_place(start, key)] = item;
  *
- * Between the passes start[k + 1] is where the next item of key k goes; the second pass moves
- * it to the start of key k + 1. */
+ * Between the passes start[k + 1] is the position of the next item of key k; the second pass
+ * moves it to the start of key k + 1. */
 #ifndef BASE_CSR_H
 #define BASE_CSR_H
 

@@ -1,9 +1,9 @@
-/* base/memory.h - where memory comes from, and running out of memory on a thread that the
- * library started. Internal.
+/* base/memory.h - the source of all memory, and the lack of memory on a thread that the library
+ * started. Internal.
  *
  * The host's handler may leave by longjmp(). From another thread longjmp() leads nowhere, and
  * it must not leave threads behind that still work for the abandoned call. So a caller that
- * starts threads guards their work, waits for all of them, and then reports the lack of memory
+ * starts threads guards their work, waits for all threads, and then reports the lack of memory
  * on its own thread. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H

@@ -24,7 +24,7 @@ static const struct scale prefixes[] = {
 
 enum { N_PREFIXES = sizeof prefixes / sizeof prefixes[0], MAX_BASES = 9 };
 
-/* What a quantity measures; it is printed with the first base. */
+/* The units of each kind of quantity; quantities are printed with the first one. */
 /* clang-format off */
 static const struct dimension {
     const char *text;

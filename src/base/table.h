@@ -43,8 +43,8 @@ struct memo {
     void **result; /* by number of the key */
 };
 
-/* Where the result of a key is kept; NULL there: it is not computed yet. The next call may move
- * the place, but not what it points to. */
+/* The slot with the result of a key; NULL in the slot: not computed yet. The next call may move
+ * the slot, but not the result. */
 void **hp_memo(struct memo *memo, struct arena *arena, const void *key, size_t length);
 
 #endif /* BASE_TABLE_H */

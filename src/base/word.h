@@ -10,9 +10,9 @@
 bool hp_nearest_text(const char *word, const char *const *names, int n, char *text,
                      size_t size);
 
-/* What an unknown word should have been: "did you mean a?" if names are near, else "expected
- * one of a, b, c". Where these do not fit into `size`: "expected one that 'lister' lists", or
- * without a lister (NULL) as many as fit and "...". Returns `text`. */
+/* A hint for an unknown word: "did you mean a?" if names are near, else "expected one of a, b,
+ * c". Where these do not fit into `size`: "expected one that 'lister' lists", or without a
+ * lister (NULL) as many as fit and "...". Returns `text`. */
 const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
                         int n, const char *lister);
 

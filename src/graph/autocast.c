@@ -1,4 +1,4 @@
-/* Which operators compute in fp32 under autocast, and what they convert. */
+/* The operators that compute in fp32 under autocast, and the operands that they convert. */
 #include "graph/autocast.h"
 
 /* Operands that a caller gives: tensors, and parameters that are made. */

@@ -4,7 +4,7 @@
  * fp32 (ROW_WIDE), every other operator in the widest precision that it reads. A product, and a
  * row that wants operands alike (ROW_ALIKE), converts what it reads in another precision by a
  * kernel of its own; others read both. Gradients are converted back wherever the tensor's
- * precision is not the operator's. All of it follows from the graph. */
+ * precision is not the operator's. All these precisions follow from the graph. */
 #ifndef GRAPH_AUTOCAST_H
 #define GRAPH_AUTOCAST_H
 

@@ -216,8 +216,8 @@ enum hypar_status hp_graph_seal(struct hypar_graph *graph, struct hypar_error *e
 operand_set hp_present(const struct op *op);
 
 /* Does a sample's result depend on other samples, so that the batch cannot be divided?
- * Statistics (batch norm) do not count: they are those of the samples at hand. Neither does a
- * loss: it is summed. */
+ * Statistics (batch norm) do not count, because a part uses those of its own samples. A loss
+ * does not count, because it is summed. */
 bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op);
 
 bool hp_has_batch_norm(const struct hypar_graph *graph);
@@ -273,7 +273,7 @@ int hp_first_output(const struct op *op);
 int hp_only_reader(const struct hypar_graph *graph, int op);
 
 /* The measurements of an opaque operator, for the whole batch. Of several choices the first
- * counts; its backward half is taken as twice the forward half. */
+ * counts, with a backward half of twice the forward half. */
 struct op_measure {
     double forward_s, backward_s;
     double output_bytes, parameter_bytes;

@@ -3,9 +3,9 @@
  * A nest is a row of the operator table (graph/op_list.h) with its sizes filled in: the extent
  * of each axis, and for every tensor that the operator touches, the axis that indexes each
  * dimension. Shapes, splitting, FLOPs and bytes are all read from it. Operators of the same
- * kind, attributes and shapes share one nest, so work that is tabulated by nest is done once;
- * but where autocast would hold one's inputs in fp32 and not the other's, they have two nests
- * that are `like` each other.
+ * kind, attributes and shapes share one nest, so results that are tabulated by nest are
+ * computed once. Exception: if autocast holds the inputs of only one of two operators in fp32,
+ * they have two nests that are `like` each other.
  *
  * THE RULE. Split axis a into d parts. A tensor indexed by a is cut into d pieces. A tensor not
  * indexed by a is replicated where it is read. Where it is written, it is a partial sum if axis

@@ -215,9 +215,9 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
     return path.count;
 }
 
-/* What devices first..first+size-1 can send together to the rest of their parent group: through
- * their links into the node, and, if the parent spans nodes, through their share of the
- * cards, and of the links above leaf switches. */
+/* Bandwidth from devices first..first+size-1 together to the rest of their parent group: of
+ * their links into the node, and, if the parent spans nodes, of their share of the cards and of
+ * the links above leaf switches. */
 static double group_bytes_per_s(const struct hypar_machine *machine, int first, int size,
                                 bool within_node, bool within_leaf)
 {

@@ -8,8 +8,8 @@
 #include "base/word.h"
 #include "machine/network.h"
 
-/* What a part can have fewer of while its devices keep their numbers: nodes, rows of a grid,
- * leaves. */
+/* The rows of a part, whose number can shrink while devices keep their numbers: nodes, rows of
+ * a grid, leaves. */
 static int rows_of(const struct part *part)
 {
     return part->topology->scope == SCOPE_CLUSTER && part->n_dims < 2 ? 1 : part->dim[0];

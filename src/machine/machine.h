@@ -166,7 +166,7 @@ struct device_run {
     option_set assumed; /* as in a part */
 };
 
-/* What is known of all routes in advance. */
+/* The shape of a network, from which its routes are known in advance. */
 enum network_shape {
     NETWORK_ROUTED, /* nothing */
     NETWORK_TREE,   /* a tree of equal links at each level */

@@ -19,8 +19,8 @@ struct listed_link {
     int class;              /* -1: none */
 };
 
-/* The options that set a figure of such a link; and the figure's address, NULL: the option sets
- * none. */
+/* The options that set a figure of a listed link; and the figure's address, NULL: the option
+ * sets no figure of links. */
 enum { N_LINK_FIGURES = 4 };
 extern const enum option hp_link_figures[N_LINK_FIGURES];
 double *hp_link_figure(struct listed_link *link, enum option option);

@@ -1,5 +1,5 @@
-/* Curves of seconds by size, for what is no pass: messages, sums, updates. And the machine on
- * which a profile was measured. */
+/* Curves of seconds by size, for messages, sums and updates; and the machine on which a profile
+ * was measured. */
 #include <string.h>
 
 #include "profile/profile.h"

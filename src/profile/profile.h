@@ -46,7 +46,7 @@ double hp_profile_find(const struct hypar_profile *profile, const struct measure
 enum time_source hp_profile_time(const struct hypar_profile *profile,
                                  const struct measured_pass *at, double *seconds);
 
-/* Curves: seconds by size, of what is no pass. Words of hypar itself:
+/* Curves: seconds by size, for work that is not a pass. hypar's own words:
  *   "message"             a rank sends so many bytes, or receives them (half of both)
  *   "message alone"       the same, while other ranks neither send nor compute
  *   "sum"                 so many bytes that came are added to what is there
@@ -55,7 +55,7 @@ enum time_source hp_profile_time(const struct hypar_profile *profile,
  *   "gather over ranks"   each rank has a part of so many bytes, and everyone gets all
  *   "update sgd fp32"     so many parameters are updated
  *   "squares fp32"        so many elements of gradients are squared and added up
- * Points are kept by size; one of the same size is replaced. */
+ * Points are kept by size; a new point replaces one of the same size. */
 void hp_profile_add_point(struct hypar_profile *profile, const char *device, const char *of,
                           double size, double seconds);
 

@@ -106,8 +106,8 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
 int hp_held_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
-    if (tensor->index)
-        return 4;
+    if (tensor->index) /* PyTorch's have 64 bits */
+        return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER ? 8 : 4;
     if (place.tensor ==
         plan->graph->loss) /* also for the norm of gradients, which has the same place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
@@ -115,13 +115,27 @@ int hp_held_bytes(const struct hypar_plan *plan, struct place place)
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }
 
-/* The parameter that a tensor is a view of; -1: none. */
-static int viewed_param(const struct hypar_graph *g, int t)
+int hp_viewed_param(const struct hypar_plan *plan, int t)
 {
+    const struct hypar_graph *g = plan->graph;
+    bool slices = hp_goes_by_modules(&plan->simulation.framework);
     int first = t;
-    while (g->tensors[t].producer >= 0 && hp_is_view(g->ops[g->tensors[t].producer].nest))
-        t = g->ops[g->tensors[t].producer].tensor[0];
+    for (int op = g->tensors[t].producer;
+         op >= 0 &&
+         (hp_is_view(g->ops[op].nest) || (slices && g->ops[op].nest->kind == OP_SLICE));
+         op = g->tensors[t].producer)
+        t = g->ops[op].tensor[0];
     return t != first && g->tensors[t].kind == TENSOR_PARAM ? t : -1;
+}
+
+int hp_slice_of_param(const struct hypar_plan *plan, int param)
+{
+    const struct hypar_graph *g = plan->graph;
+    const struct op *op = &g->ops[g->use[g->use_start[param]].op];
+    bool alone = g->use_start[param + 1] - g->use_start[param] == 1;
+    bool slice =
+        alone && op->nest->kind == OP_SLICE && hp_goes_by_modules(&plan->simulation.framework);
+    return slice ? op->tensor[op->nest->n_inputs] : param;
 }
 
 /* The gradient of a view of a parameter is summed by an exchange of its own, before the
@@ -129,7 +143,7 @@ static int viewed_param(const struct hypar_graph *g, int t)
  * gradients' precision, which moves half the bytes of this sum. */
 static int usual_bytes(const struct hypar_plan *plan, struct place place)
 {
-    int param = place.grad ? viewed_param(plan->graph, place.tensor) : -1;
+    int param = place.grad ? hp_viewed_param(plan, place.tensor) : -1;
     if (param < 0)
         return hp_held_bytes(plan, place);
     int bytes = hp_precision_bytes(hp_plan_gradients(plan));
@@ -162,7 +176,7 @@ int hp_param_stage(const struct hypar_program *p, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
-    if (hp_has_choices(plan->graph)) /* such graphs divide samples between stages */
+    if (hp_has_choices(plan->graph)) /* operators with choices cannot be lowered */
         TRY(hypar_graph_lowerable(plan->graph, err));
     TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);

@@ -231,6 +231,26 @@ static int reader_stage(const struct lowering *s, const struct exchange *exchang
     return stage[exchange->reader[i].op] - first;
 }
 
+/* The parameter that messages have all of where its only reader reads a slice: its replicas sum
+ * and gather the whole parameter. -1: messages have what readers read. */
+static int sent_whole(const struct lowering *s, const struct exchange *exchange)
+{
+    int t = exchange->place.tensor,
+        param = exchange->place.grad && s->graph->tensors[t].producer >= 0
+                    ? hp_viewed_param(s->plan, t)
+                    : -1;
+    bool replicas = exchange->division != DIVIDE_NOT;
+    if (s->graph->tensors[t].kind == TENSOR_PARAM)
+        param = t;
+    if (param < 0 || hp_slice_of_param(s->plan, param) == param)
+        return -1;
+    for (int i = 0; i < exchange->n_writers; i++) {
+        int op = exchange->writer[i].op, sample = hp_sample_axis(s->graph->ops[op].nest);
+        replicas |= sample >= 0 && hp_degree(&s->plan->ops[op].split, sample) > 1;
+    }
+    return replicas ? param : -1;
+}
+
 static int *reader_key(const struct reader *reader, int n, int *at)
 {
     for (int i = 0; i < n; i++) {
@@ -245,7 +265,7 @@ static int *reader_key(const struct reader *reader, int n, int *at)
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int n = 7 + 2 * (exchange->n_writers + exchange->n_holders) + 3 * exchange->n_readers,
+    int n = 8 + 2 * (exchange->n_writers + exchange->n_holders) + 3 * exchange->n_readers,
         *key = NEW(&s->scratch, int, n);
     int *at = key;
     *at++ = exchange->n_writers;
@@ -255,6 +275,7 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
     *at++ = (int)exchange->division;
     *at++ = exchange->over;
     *at++ = s->plan->simulation.framework.row_shards;
+    *at++ = sent_whole(s, exchange);
     for (int i = 0; i < exchange->n_writers; i++) {
         *at++ = exchange->writer[i].operand;
         *at++ = exchange->writer[i].pass;
@@ -308,7 +329,15 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
                                     n_all - n_from,
                                     exchange->division,
                                     exchange->over,
-                                    s->plan->simulation.framework.row_shards };
+                                    s->plan->simulation.framework.row_shards,
+                                    0,
+                                    0 };
+    int whole = sent_whole(s, exchange);
+    if (whole >= 0) {
+        int slice = hp_slice_of_param(s->plan, whole);
+        sides.whole = hp_shape_elements(&s->graph->tensors[whole].shape);
+        sides.slice = hp_shape_elements(&s->graph->tensors[slice].shape);
+    }
     enum hypar_status status = HYPAR_OK;
     if (exchange->private)
         *out = private_pattern(s, who, exchange->n_readers);

@@ -14,9 +14,10 @@ enum {
     MOST_SMALL_RUNS = 10,    /* ... if each search takes little time */
 };
 
-/* What it takes to simulate many plans like this one (NULL: like one that divides everything).
- * What a changed operator exchanges grows with the devices, as the tasks do. A search `alone`
- * has one micro-batch, whatever the schedule of the plan. */
+/* The work of simulating many plans like this one (NULL: like a plan that divides every
+ * operator): tasks times devices, because both the tasks and the exchanges of a changed
+ * operator grow with the devices. A search `alone` has one micro-batch, whatever the plan's
+ * schedule. */
 static double work_of(const struct problem *problem, const struct hypar_plan *plan, bool alone)
 {
     const struct hypar_graph *g = problem->graph;

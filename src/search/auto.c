@@ -15,13 +15,14 @@
 #include "search/evaluate/simpler.h"
 #include "search/limits.h"
 #include "search/nearby.h"
+#include "search/pipeline/solve.h"
 #include "search/record.h"
 #include "search/runnable.h"
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
-/* Planners with the longest searches run last: if the search is stopped, the plans of the
- * others are there. */
+/* Planners with the longest searches run last, so that a stopped search has the plans of the
+ * others. */
 static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
 
 static const char NO_TIME[] = "not tried, there was no time left";
@@ -45,7 +46,7 @@ struct tried {
     struct hypar_refusals refusals;
     int64_t evaluated;
     unsigned given; /* given options that not every planner takes */
-    /* Of plans that do not fit and whose simulation cannot be shown: */
+    /* The nearest of the plans that do not fit and whose simulation cannot be shown: */
     const char *nearest; /* NULL: none */
     struct fullest lacks;
     bool by_state; /* counts only weights, gradients and optimizer state */
@@ -272,7 +273,7 @@ static bool is_any_simulated(const struct tried *t)
     return false;
 }
 
-/* Evaluate all plans that are worth it, and remove the others; then all plans have a
+/* Evaluate the plans that may be the best, and remove the others; then all plans have a
  * verdict. */
 static void simulate_all(struct tried *t)
 {
@@ -628,9 +629,13 @@ static const char *restricted_text(const struct planner *self, unsigned given,
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err)
 {
+    struct arena scratch = { 0 };
+    struct straight_cuts cuts = { .arena = &scratch };
+    struct problem mine = *problem;
+    mine.cuts = problem->cuts ? problem->cuts : &cuts;
     struct tried t = { .self = self,
                        .random_search = self->random_search,
-                       .problem = problem,
+                       .problem = &mine,
                        .best_s = INFINITY,
                        .began_s = hp_now_s(),
                        .began_process_s = hp_process_s(),
@@ -656,6 +661,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         list_others(&t, best, t.found[best]);
     }
     drop_others(&t, best);
+    hp_arena_free(&scratch);
     if (told)
         *told = t.refusals;
     *out = best < 0 ? NULL : t.found[best];

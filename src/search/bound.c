@@ -208,7 +208,7 @@ static void add_updates(struct bounding *b)
     }
 }
 
-/* The way of a sample --------------------------------------------------------------------- */
+/* The path of a sample --------------------------------------------------------------------- */
 
 /* The time of a kernel on the smallest part. A part of attention may see no key. */
 static double least_kernel_s(const struct bounding *b, const struct op *op, int pass)

@@ -19,8 +19,8 @@
 #include "search/planner.h"
 
 /* In seconds; all 0 if nothing is known: with a profile, and for models that cannot be lowered.
- * .way_s does not hold for plans of schedule pipedream, which do not wait for a micro-batch's
- * way. */
+ * .way_s does not hold for plans of schedule pipedream, which do not wait until a micro-batch
+ * has passed all stages. */
 struct hypar_bound hp_step_bound(const struct problem *problem);
 
 #endif /* SEARCH_BOUND_H */

@@ -7,16 +7,17 @@
 #define SEARCH_LIMITS_H
 
 enum {
-    /* Units, devices or divisors: of so few, a search tries everything. */
+    /* Units, devices or divisors: up to so many, a search tries all. */
     HP_FEW = 8,
-    /* Units, cuts or devices: of more than these, a search tries only what is regular. */
+    /* Units, cuts or devices: of more than these, a search tries only regular choices. */
     HP_SOME = 64,
-    /* States, items, layers, micro-batches: of more than these, a search goes through none one
-     * by one: it takes fewer of them, or a bound. */
+    /* States, items, layers, micro-batches: a search never enumerates more than these: it takes
+       fewer of them, or a bound. */
     HP_MANY = 4096,
-    /* Candidates that are alike: so many are simulated or refined. */
+    /* Similar candidates that are simulated or refined. */
     HP_FEW_ALIKE = 3,
-    /* Candidates of a planner that are simulated, where that takes more than a moment. */
+    /* Candidates of a planner that are simulated, if the simulation takes more than a moment.
+     */
     HP_MOST_SIMULATED = 160,
     /* Stages that are estimated one by one: about a second. */
     HP_MOST_ESTIMATES = 1 << 18,

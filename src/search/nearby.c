@@ -197,8 +197,8 @@ static bool try_rows(struct hunt *h, int rows)
     return may_be;
 }
 
-/* Try plans for subsets of unlike devices, of large plans for few: all planners or, where plans
- * are large, those that know unlike devices. */
+/* Try plans for subsets of unlike devices: with all planners, or, if plans are large, on a few
+ * subsets with the planners that know unlike devices. */
 static void try_subsets(struct hunt *h, bool all)
 {
     struct subsets s = { 0 };

@@ -43,7 +43,7 @@ struct nearby_start {
     struct hypar_found *const *found;
     int n;
     double best_s;
-    bool simulated; /* as a whole, all of them */
+    bool simulated; /* all plans, as a whole */
 };
 
 /* The fastest such plan that fits; NULL: none is faster. Uses the planners that `self` may try

@@ -322,8 +322,8 @@ bool hp_may_try(const struct planner *self, const struct planner *other, unsigne
 }
 
 /* Does this planner take all of these options? For a planner that tries others, some planner
- * that it tries must take all of them. Options that it takes itself are for its random search,
- * or for the plans of the others. */
+ * that it tries must take all of them. Options in the planner's own row are for its random
+ * search, or for the plans of the others. */
 static bool takes(const struct planner *planner, unsigned given)
 {
     const struct planner *random = planner->random_search;

@@ -15,6 +15,7 @@
 #include "search/levels/partition.h"
 #include "search/options.h"
 
+struct straight_cuts;
 struct target; /* a framework that runs plans (emit/target.h) */
 
 struct problem {
@@ -28,10 +29,13 @@ struct problem {
     struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
-    bool lesser;   /* auto runs itself for a smaller machine: it does not do so again */
+    bool lesser;   /* auto runs itself for a smaller machine; inside that run this is set, so it
+                      does not recurse */
     bool whole;    /* the caller tries subsets of the devices (subsets.h): planners need not */
     double beat_s; /* no plan that is as slow is wanted; 0: any is */
-    struct layered *layered; /* the graph as weighted layers */
+    struct straight_cuts *cuts; /* kept for all planners of a search (pipeline/solve.h); NULL:
+                                 * each planner makes its own */
+    struct layered *layered;    /* the graph as weighted layers */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
@@ -87,9 +91,9 @@ struct planner {
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules;   /* NULL: the planner does not divide level by level */
     enum hypar_schedule_kind schedule; /* of a planner of pipelines */
-    /* The planner evaluates the plans of all others and runs this one as a random search. The
-     * random search also gets the operators to fix and the plan to start from. NULL: the
-     * planner makes a plan of its own. */
+    /* The random search that this planner runs in addition to evaluating the plans of all
+     * others. The random search also gets the operators to fix and the plan to start from.
+     * NULL: the planner makes a plan of its own. */
     const struct planner *random_search;
     bool checks_memory; /* its plans fit by their exact need (room.h) */
     bool not_in_auto;   /* trains differently from the others, or takes long */
@@ -97,11 +101,12 @@ struct planner {
      * every planner takes. Any other given option is refused, with a line that names the
      * planners that take it. */
     unsigned takes;
-    bool seeds;                      /* a random search starts from its plan */
-    bool asks_links;                 /* its choice depends on the links' bandwidth */
-    bool knows_unlike;               /* it gives unlike devices unlike shares or stages, or is
-                                      * tried on any subset of them all the same */
-    bool shards;                     /* it shards parameters itself, as the options ask */
+    bool seeds;        /* a random search starts from its plan */
+    bool asks_links;   /* its choice depends on the links' bandwidth */
+    bool knows_unlike; /* the planner gives unlike devices unlike shares or stages; if plans are
+                          large, only such planners are tried on subsets of unlike devices
+                          (loaded planners set this, too) */
+    bool shards;       /* it shards parameters itself, as the options ask */
     const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };
 

@@ -16,6 +16,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
 > from collections import Counter
 > from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
+> from datetime import timedelta
 > import copy
 > import importlib
 > import inspect
@@ -732,12 +733,35 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return made
 >
 >
+> def fails_first():
+>     """Is this the first rank that fails? The others fail because it has ended."""
+>     try:
+>         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=10))
+>         return store.add("hypar/failed", 1) == 1
+>     except (KeyError, ValueError, RuntimeError):  # rank 0 has the store, and may have ended
+>         return "MASTER_ADDR" not in os.environ
+>
+>
+> def tell_failure(kind, why, trace):
+>     """One line in place of the tracebacks of all ranks: what all refuse, or what the first rank that failed says."""
+>     rank, first = os.environ.get("RANK", "0"), (str(why).splitlines() or [""])[0]
+>     if os.environ.get("HYPAR_DEBUG") or not issubclass(kind, Exception):
+>         sys.__excepthook__(kind, why, trace)
+>     elif issubclass(kind, Refused):
+>         sys.stderr.write(f"{sys.argv[0]}: {why}\n" * (rank == "0"))
+>     elif fails_first():
+>         lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(trace)]
+>         file, line = ([x for x in lines if not x[0].startswith((os.path.dirname(torch.__file__), "<"))] or lines)[-1]
+>         print(f"{sys.argv[0]}: rank {rank}: {kind.__name__}: {first} ({file}:{line}; HYPAR_DEBUG=1 in the environment shows all)", file=sys.stderr, flush=True)
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
->     """The mesh over all ranks of torchrun."""
+>     """The mesh over all ranks of torchrun. What fails from now on is told in one line."""
+>     sys.excepthook = tell_failure
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
 >     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
@@ -748,7 +772,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
->     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     mesh = init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     sys.excepthook = tell_failure  # init_process_group() puts one of its own before it
+>     return mesh
 >
 >
 > def main(function, steps=5, measure=False):
@@ -819,6 +845,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
 > without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
 > from contextlib import contextmanager, nullcontext, suppress
+> from datetime import timedelta
 > from fnmatch import fnmatchcase
 > from functools import partial
 > import copy
@@ -1202,12 +1229,35 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return made
 >
 >
+> def fails_first():
+>     """Is this the first rank that fails? The others fail because it has ended."""
+>     try:
+>         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=10))
+>         return store.add("hypar/failed", 1) == 1
+>     except (KeyError, ValueError, RuntimeError):  # rank 0 has the store, and may have ended
+>         return "MASTER_ADDR" not in os.environ
+>
+>
+> def tell_failure(kind, why, trace):
+>     """One line in place of the tracebacks of all ranks: what all refuse, or what the first rank that failed says."""
+>     rank, first = os.environ.get("RANK", "0"), (str(why).splitlines() or [""])[0]
+>     if os.environ.get("HYPAR_DEBUG") or not issubclass(kind, Exception):
+>         sys.__excepthook__(kind, why, trace)
+>     elif issubclass(kind, Refused):
+>         sys.stderr.write(f"{sys.argv[0]}: {why}\n" * (rank == "0"))
+>     elif fails_first():
+>         lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(trace)]
+>         file, line = ([x for x in lines if not x[0].startswith((os.path.dirname(torch.__file__), "<"))] or lines)[-1]
+>         print(f"{sys.argv[0]}: rank {rank}: {kind.__name__}: {first} ({file}:{line}; HYPAR_DEBUG=1 in the environment shows all)", file=sys.stderr, flush=True)
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
->     """The mesh over all ranks of torchrun."""
+>     """The mesh over all ranks of torchrun. What fails from now on is told in one line."""
+>     sys.excepthook = tell_failure
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
 >     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
@@ -1218,7 +1268,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
->     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     mesh = init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     sys.excepthook = tell_failure  # init_process_group() puts one of its own before it
+>     return mesh
 >
 >
 > def main(function, steps=5, measure=False):
@@ -1243,7 +1295,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         args, kwargs = bound.args, bound.kwargs
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
 >     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
->     optimizer = torch.optim.AdamW(params, lr=0.001)
+>     optimizer = torch.optim.AdamW(params, lr=0.001, fused=True)
 >     for i in range(int(steps)):
 >         last = measure and i + 1 == int(steps)
 >         if last:
@@ -1582,17 +1634,17 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 >        plan made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 0
-> "saved_bytes": 126840
+> "saved_bytes": 126964
 > "saved_bytes": 77304
 
 Parameters that are divided are there a layer at a time, as fully_shard() gathers them, and gradients while they are summed; a batch is fp32; what is computed again is saved again.
 $ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --as $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
-> "peak_memory_bytes": 338116
+> "peak_memory_bytes": 343300
 > "peak_memory_bytes": 249156
-> "peak_memory_bytes": 393028
+> "peak_memory_bytes": 393092
 > "peak_memory_bytes": 292676
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> "peak_memory_bytes": 259332
+> "peak_memory_bytes": 259396
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > "peak_memory_bytes": 280388
 

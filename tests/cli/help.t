@@ -22,16 +22,15 @@ $ hypar --help
 >   frameworks list frameworks, the ways a job is run, or describe one
 >   planners   list the planners
 >   ops        list the operators and the axes a plan may split
->   completion what a shell completes, for bash, zsh or fish
+>   completion print completion for bash, zsh or fish
 >
 > 'hypar COMMAND --help' tells the options of one.
 
 $ hypar help import
 > Usage: hypar import [OPTION...] MODEL
 > Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
-> print what is in it. -o writes its graph as a JSON file, or where FILE ends in
-> .txt its measured times as a PipeDream profile, in .dot a picture for
-> Graphviz.
+> print its graph. -o writes the graph as a JSON file; if FILE ends in .txt, its
+> measured times as a PipeDream profile; in .dot, a picture for Graphviz.
 >
 >       --attention=HOW        transformers of the zoo: fused, or unfused: scores
 >                              lie in memory (fused)
@@ -43,7 +42,7 @@ $ hypar help import
 >                              folder
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
->   -q, --quiet                no progress, no notes; beside -o no summary
+>   -q, --quiet                no progress, no notes; with -o no summary
 >   -h, --help                 print this help
 
 Help wins over whatever else the line says.
@@ -66,18 +65,18 @@ $ hypar check --help --frob
 >       --model=MODEL          check against MODEL instead of the plan's
 >   -m, --on=MACHINE           check against MACHINE instead of the plan's
 >   -o, --output=FILE          write the result to FILE (-: standard output)
->   -q, --quiet                no progress, no notes; beside -o no summary
+>   -q, --quiet                no progress, no notes; with -o no summary
 >       --svg=FILE             write a picture of the plan to FILE
 >   -h, --help                 print this help
 
 $ hypar models -h
 > Usage: hypar models [OPTION...] [MODEL]
 > List the models that are built in: parameters, operations, layers. With MODEL,
-> a name of that list, tell its options, their defaults and their bounds.
+> a name of that list, show its options, their defaults and their bounds.
 >
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
->   -q, --quiet                no progress, no notes; beside -o no summary
+>   -q, --quiet                no progress, no notes; with -o no summary
 >   -h, --help                 print this help
 
 $ hypar machines --help
@@ -89,15 +88,15 @@ $ hypar machines --help
 >
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
->   -q, --quiet                no progress, no notes; beside -o no summary
+>   -q, --quiet                no progress, no notes; with -o no summary
 >   -h, --help                 print this help
 
 $ hypar ops --help
 > Usage: hypar ops [OPTION...] [NAME]
-> List the operators that a graph may hold, and of each the axes a plan may
-> split. With NAME, tell all of that one: axes, operands, passes and attributes.
+> List the operators of graphs, and for each the axes that a plan may split. With
+> NAME, describe this operator: axes, operands, passes and attributes.
 >
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
->   -q, --quiet                no progress, no notes; beside -o no summary
+>   -q, --quiet                no progress, no notes; with -o no summary
 >   -h, --help                 print this help

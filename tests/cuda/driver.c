@@ -6,6 +6,7 @@
  *     HYPAR_STAND_IN_NAME    the name of the card
  *     HYPAR_STAND_IN_BYTES   the memory of the card, at most the usual 4 GiB
  *     HYPAR_STAND_IN_FAILS   the name of a kernel that fails
+ *     HYPAR_STAND_IN_IDLE    set: kernels are not run, so that the host's time can be measured
  */
 #define _GNU_SOURCE /* MAP_NORESERVE */
 #include "tests/cuda/driver.h"
@@ -169,6 +170,10 @@ static void run_queue(void)
     const char *fails = getenv("HYPAR_STAND_IN_FAILS");
     if (card.n_queued == 0)
         return;
+    if (getenv("HYPAR_STAND_IN_IDLE")) {
+        card.n_queued = 0;
+        return;
+    }
     open_memory(PROT_READ | PROT_WRITE);
     for (int i = 0; i < card.n_queued; i++) {
         const struct launch *l = &card.queue[i];

@@ -130,16 +130,16 @@ int nvrtcCompileProgram(struct program *p, int n_options, const char *const *opt
     FILE *file = fopen(path, "w");
     if (!file)
         return NO_MEMORY;
-    fprintf(file, "%s#include \"%s/tests/cuda/device.h\"\n#line 1 \"source.cu\"\n",
-            takes_turns(p->source) ? "#define STAND_IN_TURNS\n" : "", STAND_IN_ROOT);
+    fputs("#include \"device.h\"\n#line 1 \"source.cu\"\n", file);
     fprintf(file, "%s\n", p->source);
     write_kernels(p->source, file);
     fclose(file);
     snprintf(command, sizeof command,
-             "'%s' -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-exceptions "
-             "-U_FORTIFY_SOURCE " /* threads leave their stacks by longjmp() */
-             "-o %s/code.so %s >%s/log 2>&1",
-             STAND_IN_CXX, folder, path, folder);
+             "'%s' " STAND_IN_FLAGS " -D%s -I'" STAND_IN_FOLDER "' -I'" STAND_IN_ROOT
+             "/tests/cuda'"
+             " -shared -o %s/code.so %s >%s/log 2>&1",
+             STAND_IN_CXX, takes_turns(p->source) ? "STAND_IN_TURNS" : "STAND_IN_AT_ONCE",
+             folder, path, folder);
     int result = system(command) == 0 ? DONE : REFUSED;
     size_t n;
     snprintf(path, sizeof path, "%s/log", folder);

@@ -1,6 +1,8 @@
 /* The kernels of a card against the reference kernels: every operator, whole and in random
  * parts, adding and overwriting. The card is a stand-in (tests/cuda), or the machine's own
  * (HYPAR_TEST_CARD). */
+#include <dlfcn.h>
+
 #include "tests/kernel/fast_cases.h"
 #include "tests/kernel/harness.h"
 #include "tests/length.h"
@@ -106,10 +108,10 @@ static int failures; /* all are told of, and then the test fails */
 static void compare(const struct subject *s, const struct kernel_call *call,
                     const struct kernel_call *right, const char *how)
 {
-    /* The reference adds the terms of a sum one after the other, and the stand-in does the
-     * same. A card adds them in a tree, which rounds less: the two differ by what the
+    /* The reference adds the terms of a sum one after the other in the precision of the
+     * numbers, kernels add them in double precision and in slices: the two differ by what the
      * reference rounds. */
-    double f32 = cuda_real_card() ? 1e-4 : 1e-6;
+    double f32 = cuda_real_card() ? 1e-4 : 1e-5;
     double most = s->real == REAL_F32 ? f32 : 1e-12;
     for (int o = 0; o < s->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
@@ -235,6 +237,79 @@ static void check_all(enum real real, int step, int full_step)
     assert_int_equal(failures, 0);
 }
 
+/* All passes that the card computes together, from pass `p` on. */
+static void check_joint(const struct subject *s, int p, pass_set passes)
+{
+    struct kernel_call call = call_of(s, p);
+    call.passes = passes;
+    for (int q = p; q < s->nest->n_passes; q++)
+        if (passes >> q & 1) {
+            call.fresh |= s->nest->pass[q].writes;
+            call.fresh_grad |= s->nest->pass[q].writes_grad;
+        }
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        call.value[o] = copy_of(&s->value[o], element_bytes(s, o));
+        call.grad[o] = copy_of(&s->grad[o], element_bytes(s, o));
+    }
+    check_call(s, &call, true, "several passes at once");
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        free(call.value[o].data);
+        free(call.grad[o].data);
+    }
+}
+
+static void test_joint(void **state)
+{
+    (void)state;
+    int checked = 0;
+    failures = 0;
+    for (int i = OP_CASE_COUNT; i < CASES; i++) {
+        if (case_at(i)->kind != OP_ATTENTION)
+            continue;
+        struct subject s = subject_new(case_at(i), REAL_F64);
+        struct backend card = card_backend(s.kernels);
+        pass_set done = 0;
+        fill(&s, draw);
+        run_phase(&s, false);
+        run_phase(&s, true);
+        for (int p = 0; p < s.nest->n_passes; p++) {
+            pass_set joint = card.joint(&card, s.nest, p);
+            if (done >> p & 1)
+                continue;
+            check_joint(&s, p, joint);
+            checked += joint != (pass_set)1 << p;
+            done |= joint;
+        }
+        subject_free(&s);
+    }
+    assert_int_equal(failures, 0);
+    assert_true(checked > 0);
+}
+
+/* How many convolutions the stand-in of cuDNN has computed. */
+static int by_cudnn(void)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libcudnn.so.9", getenv("HYPAR_CUDA_PATH"));
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    const int *count = library ? dlsym(library, "stand_in_convolutions") : NULL;
+    return count ? *count : 0;
+}
+
+/* Each pass of a convolution is computed by cuDNN at least once, and its parts in some way. */
+static void test_convolution(void **state)
+{
+    (void)state;
+    int i = 0;
+    while (case_at(i)->kind != OP_CONV || strcmp(case_at(i)->label, "many small images") != 0)
+        i++;
+    failures = 0;
+    check_case(case_at(i), REAL_F32, 2);
+    assert_int_equal(failures, 0);
+    if (!cuda_real_card())
+        assert_true(by_cudnn() >= 3);
+}
+
 static void test_double(void **state)
 {
     (void)state;
@@ -249,7 +324,9 @@ static void test_single(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_double),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_joint),
+                                        cmocka_unit_test(test_convolution),
+                                        cmocka_unit_test(test_double),
                                         cmocka_unit_test(test_single) };
     return cmocka_run_group_tests_name("run: kernels of a card", tests, NULL, NULL);
 }

@@ -236,6 +236,30 @@ static void gathered_memory(void **state)
     end(&net);
 }
 
+/* Layers that read an input of the model tell by no error that their backward half is over: all
+ * wait for the end, in bf16 and with their parameters. When the first one is summed, there are
+ * its gradient in bf16, the buffer in fp32 and the half that this device owns, and of the two
+ * other layers gradients and parameters. */
+static void summed_at_end(void **state)
+{
+    (void)state;
+    enum { N = 2, WIDE = 64, TABLES = 3, EACH = WIDE * WIDE };
+    struct net net = { .builder = hp_build("tables", N) };
+    int x = input(&net, "x", N, WIDE), target = input(&net, "target", N, WIDE), y = -1;
+    for (int i = 0; i < TABLES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "tables.%d", i);
+        int row = linear(&net, name, x, WIDE);
+        y = i ? add_op(&net, OP_ADD, i == 1 ? "add" : "sum", y, row, NULL) : row;
+    }
+    add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+    make_plan(&net, 2, eager_bf16, HYPAR_SHARD_PARAMETERS);
+    struct hypar_memory m = memory_of(&net);
+    expect("state", m.parameters + m.optimizer, 4.0 * TABLES * EACH / 2);
+    assert_int_equal((int)((m.buffers + m.gradients) / EACH), 2 + 4 + 4 / 2 + 2 * (2 + 2));
+    end(&net);
+}
+
 /* Weights in bf16 are copies of masters, which end layer by layer while gradients in fp32
  * begin. Gradients of so many layers are more than what there is of one layer. Where a second
  * micro-batch needs the copies, they stay. */
@@ -297,6 +321,35 @@ static void fp32_copies(void **state)
         struct hypar_memory m = memory_of(&net);
         double masters = shards[i] ? 0.5 : 1, copies = devices > 1 ? 1 : 0;
         expect("parameters", m.parameters, 4 * PARAMS * (masters + copies));
+        end(&net);
+    }
+}
+
+/* A network reads the first half of a table of positions. PyTorch sums, gathers and keeps all
+ * of the table: with AdamW in bf16 12 bytes of each element, and its gradient. */
+static void rows_not_read(void **state)
+{
+    (void)state;
+    enum { N = 4, C = 64, TABLE = 2 * C };
+    for (int shard = 0; shard < 2; shard++) {
+        struct net net = { .builder = hp_build("positions", N) };
+        struct hypar_plan_settings settings = eager_bf16;
+        settings.optimizer = HYPAR_ADAMW;
+        int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+        int p = hp_build_param(net.builder, "p", &(struct hypar_shape){ 1, { TABLE } });
+        p = add_op(
+            &net, OP_SLICE, "slice", p, HP_ABSENT,
+            ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V(0) }, { ATTR_STOP, 1, V(C) }));
+        p = add_op(&net, OP_RESHAPE, "view", p, HP_ABSENT, ATTRS({ ATTR_SHAPE, 2, V(1, C) }));
+        add_op(&net, OP_MSE_LOSS, "loss", add_op(&net, OP_ADD, "add", x, p, NULL), target,
+               NULL);
+        make_plan(&net, 2, settings, shard ? HYPAR_SHARD_PARAMETERS : HYPAR_SHARD_NONE);
+        struct hypar_program_totals totals = totals_of(&net);
+        expect("gradients", totals.backward_bytes + totals.gradient_bytes,
+               4 * TABLE * (shard ? 1.0 : 2.0));
+        expect("parameters", totals.parameter_bytes, shard ? 2 * 2.0 * TABLE : 0);
+        struct hypar_memory m = memory_of(&net);
+        expect("state", m.parameters + m.optimizer, 12.0 * TABLE / (1 + shard));
         end(&net);
     }
 }
@@ -424,6 +477,8 @@ int main(void)
         cmocka_unit_test(batch_norms),
         cmocka_unit_test(gathered),
         cmocka_unit_test(gathered_memory),
+        cmocka_unit_test(summed_at_end),
+        cmocka_unit_test(rows_not_read),
         cmocka_unit_test(views_of_parameters),
         cmocka_unit_test(scattered),
         cmocka_unit_test(stages),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """forms.py - what hypar.torch makes of single forms, and what it says of those that it does not know."""
 import argparse
+import contextlib
 import importlib.util
 import json
 import math
@@ -20,7 +21,9 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
+import models
 from hypar.torch import views
 from models import HUGGING, Chosen, Compared, classes_and_boxes, detector
 from torch import nn
@@ -576,7 +579,7 @@ class Forms(unittest.TestCase):
 
             def forward(self, x, lengths):
                 return self.rnn(nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))[1][0][-1]
-        with self.assertRaisesRegex(hypar.torch.Cannot, r"^rnn \(.*forms.py:\d+\): torch.export: .*torch.library.custom_op"):
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^rnn \(.*forms.py:\d+\): torch.export: a packed sequence .* give the layer the padded batch"):
             graph(Packed(), torch.randn(2, 5, 4), torch.tensor([5, 3]))
         with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): torch.export: .*torch.where"):
             graph(Branches(True), torch.randn(2, 4))
@@ -602,6 +605,90 @@ class Forms(unittest.TestCase):
             model = Failing(True)
         with self.assertRaisesRegex(hypar.torch.Cannot, itself + "AttributeError"):
             graph(model, torch.randn(2, 4))
+
+    def test_written(self):
+        """Norms and activations that are written out are operators of ours; parts in place are one concatenation."""
+        made = graph(*models.written())
+        kinds = [op.kind for op in made.ops]
+        for kind, n in (("layer_norm", 2), ("gelu", 1), ("gelu_tanh", 1), ("silu", 1), ("hard_swish", 1), ("elu", 1), ("concat", 1), ("opaque", 0), ("erf", 0),
+                        ("tanh", 0)):
+            self.assertEqual(kinds.count(kind), n, kind)
+        self.assertEqual([op.inputs[1:] for op in made.ops if op.kind == "layer_norm"], [["weight", "bias"]] * 2)
+        (joined,) = (op for op in made.ops if op.kind == "concat")
+        self.assertEqual(len(joined.inputs), 2)
+        (ids,) = (made.constants[op.inputs[1]] for op in made.ops if op.kind == "index_select" and made.constants[op.inputs[1]].numel() == 3)
+        self.assertEqual(ids.tolist(), [5, 0, 4])
+
+    def test_losses_of_pairs(self):
+        """Losses of an output and its target that are 0 or more are written out."""
+        x, y = torch.randn(4, 6), torch.randn(4, 5)
+        for loss in (nn.functional.smooth_l1_loss, nn.functional.huber_loss, lambda z, t: nn.functional.softplus(-z).mean(),
+                     lambda z, t: (0.5 + z - t).clamp_min(0).mean()):
+            made = graph(Returned(loss), x, y)
+            self.assertEqual((made.opaque, made.loss.rpartition(": ")[2]), ([], "written out"))
+
+    def test_no_gradient(self):
+        """What PyTorch computes without a gradient, and rows that it does not train, are told."""
+        class Stopped(nn.Module):
+            def __init__(self, form):
+                super().__init__()
+                self.form, self.embed, self.layer = form, nn.Embedding(9, 6, padding_idx=0), nn.Linear(6, 6)
+
+            def forward(self, x):
+                y = self.layer(self.embed(x))
+                with torch.no_grad() if self.form == "no_grad" else contextlib.nullcontext():
+                    z = self.layer(y)
+                return y + (z.detach() if self.form == "detach" else z)
+        for form in ("no_grad", "detach", ""):
+            notes = " ".join(graph(Stopped(form), torch.tensor([[1, 0], [3, 4]])).notes)
+            self.assertEqual("no gradient passes here" in notes, bool(form), notes)
+            self.assertIn("row 0 (padding_idx)", notes)
+        self.assertNotIn("padding_idx", " ".join(graph(Stopped(""), torch.tensor([[1, 2], [3, 4]])).notes))
+
+    def test_remedies(self):
+        """What torch.export cannot do has the remedy for its case."""
+        class Foreign(nn.Module):
+            def forward(self, x):
+                return torch.from_numpy(x.detach().numpy() * 2)
+
+        class Masked(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+
+            def forward(self, x, mask=None):
+                mask = mask if mask is not None or torch.compiler.is_compiling() else torch.ones(x.shape[0], 1)
+                return self.layer(x) * mask[:, :1]
+        with self.assertRaisesRegex(hypar.torch.Cannot, "^the model .*torch.library.custom_op"):
+            graph(Foreign(), torch.randn(3, 4))
+        with self.assertRaisesRegex(hypar.torch.Cannot, "NoneType.*give it all its arguments"):
+            graph(Masked(), torch.randn(3, 4))
+
+    def test_known_shapes(self):
+        """Integers of the samples in the shape of what the network computes are inputs; labels that differ by sample end in an opaque loss."""
+        class Spread(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 6)
+
+            def forward(self, x, edges):
+                y = self.layer(x)
+                rows = y.gather(1, edges[:, 0, :, None].expand(-1, -1, 6))
+                return torch.zeros_like(y).scatter_add(1, edges[:, 1, :, None].expand_as(rows), rows).mean(1)
+        made = graph(Spread(), torch.randn(3, 5, 4), torch.randint(0, 5, (3, 2, 7)))
+        self.assertEqual((made.opaque, [op.kind for op in made.ops].count("scatter_add")), ([], 1))
+
+        class Contrasted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 6)
+
+            def forward(self, a, b):
+                z, n = self.layer(torch.cat([a, b])), a.shape[0]
+                s = (z @ z.t()).masked_fill(torch.eye(2 * n, dtype=torch.bool), -torch.inf)
+                return nn.functional.cross_entropy(s, torch.cat([torch.arange(n) + n, torch.arange(n)]))
+        made = graph(Contrasted(), torch.randn(4, 4), torch.randn(4, 4))
+        self.assertEqual((len(made.opaque), len(made.mixing), made.end.kind), (2, 1, "cross_entropy"))
 
     def test_drop_path(self):
         """A factor for each sample is dropout, told once for all modules."""
@@ -822,8 +909,8 @@ class Forms(unittest.TestCase):
             path, weights = (os.path.join(folder, name) for name in ("m.json", "m.safetensors"))
             folders = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__file__))]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PYTHONWARNINGS": "ignore"}
-            command = [sys.executable, "-m", "hypar.torch", "forms:network", "-o", path, "--weights", weights]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command = ["-m", "hypar.torch", "forms:network", "-o", path, "--weights", weights]
+            done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             with open(path) as file:
                 self.assertEqual(json.load(file)["weights"], "m.safetensors")
@@ -841,27 +928,32 @@ class Forms(unittest.TestCase):
             self.assertIn("is damaged: its checksum is ", done.stderr)
             for name, path_of, why in (("", folder, "the command 'hypar' is not on PATH, and HYPAR does not name it"), ("none", folder, "HYPAR=none: no such command")):
                 at_once = {**environment, "HYPAR": name, "PATH": path_of, "PYTHONVERBOSE": "1"}  # which tells each module that is loaded
-                done = subprocess.run(command, env=at_once, capture_output=True, text=True)
+                done = subprocess.run([sys.executable, *command], env=at_once, capture_output=True, text=True)
                 self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if line.startswith("hypar")]), (3, [f"hypar.torch: {why}"]))
                 self.assertNotIn("import 'torch'", done.stderr)
-            command[3] = "forms:nothing"
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            nowhere = os.path.join(folder, "nowhere", "net.json")
+            done = subprocess.run([sys.executable, *command[:3], "-o", nowhere], env={**environment, "PYTHONVERBOSE": "1"}, capture_output=True, text=True)
+            told = [line for line in done.stderr.splitlines() if line.startswith("hypar")]
+            self.assertEqual((done.returncode, told), (4, [f"hypar.torch: {nowhere}: cannot write: No such directory"]))
+            self.assertNotIn("import 'torch'", done.stderr)
+            command[2] = "forms:nothing"
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))
-            command[3] = "forms:branching"
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2] = "forms:branching"
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-            command[3:] = ["forms:one", "-o", path]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2:] = ["forms:one", "-o", path]
+            done = apart.run(*command, environment=environment)
             self.assertIn(", batch 2 (the one sample was doubled, so that the batch stays open)\n", done.stderr)
-            command[3:] = ["forms:compared", "-o", path, "--loss", "absolute"]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2:] = ["forms:compared", "-o", path, "--loss", "absolute"]
+            done = apart.run(*command, environment=environment)
             self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)
-            command[3:] = ["forms:identity", "-o", path, "--weights", weights]
+            command[2:] = ["forms:identity", "-o", path, "--weights", weights]
             os.remove(path)
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr.count("\n"), os.listdir(folder)), (3, 1, ["m.safetensors"]), done.stderr)
             command[-1] = path
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, os.listdir(folder)), (3, ["m.safetensors"]), done.stderr)
 
 

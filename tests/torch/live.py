@@ -13,11 +13,11 @@ from torch.utils._pytree import tree_leaves
 class Live(TorchDispatchMode):
     """Follows storages from the operator that makes, or first reads, them."""
 
-    def __init__(self):
+    def __init__(self, detailed=False):
         super().__init__()
         self.held, self.now, self.most = {}, 0, 0
         self.saved, self.saved_now, self.saved_most = set(), 0, 0  # for the backward half, beside parameters and buffers
-        self.detail = None  # of the fullest moment, by operator: a dict, where asked for
+        self.detail, self.saved_detail = {} if detailed else None, {}  # of the fullest moment, and all that is saved, by operator
         self.resize = torch.UntypedStorage.resize_
 
     def __enter__(self):
@@ -67,6 +67,8 @@ class Live(TorchDispatchMode):
                     self.follow(s, "saved")
                     self.saved.add(s._cdata)
                     self.saved_now += s.nbytes()
+                    if self.detail is not None:
+                        self.saved_detail.setdefault(f"{self.held[s._cdata][1]} {str(x.dtype)[6:]}", []).append(s.nbytes())
                     self.saved_most = max(self.saved_most, self.saved_now)
             return x
         return torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x)

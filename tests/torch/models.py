@@ -257,6 +257,40 @@ class Edges(nn.Module):
 def edges():
     return Edges(), torch.randn(4, 5, 300)
 
+class Written(nn.Module):
+    """Norms and activations step by step, sums of products by their letters, windows, elements counted from the end, a part in place."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.layer, self.weight, self.bias = nn.Linear(5, width), nn.Parameter(torch.randn(width)), nn.Parameter(torch.randn(width))
+        self.mixed, self.third = nn.Parameter(torch.randn(width, 4)), nn.Parameter(torch.randn(4))
+        self.register_buffer("last", torch.tensor([-1, 0, -2]), persistent=False)
+
+    def norm(self, x, form):
+        mean = x.mean(-1, keepdim=True)
+        if form == "root":
+            return (x - mean) * torch.rsqrt((x - mean).pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight + self.bias
+        return self.weight * ((x - mean) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5)) + self.bias
+
+    def active(self, x, form):
+        return {"tanh": lambda: x * 0.5 * (1 + torch.tanh(0.7978845608 * x * (1 + 0.044715 * x * x))), "erf": lambda: 0.5 * x * (1 + torch.erf(x / 2 ** 0.5)),
+                "silu": lambda: x / (1 + torch.exp(-x)), "hard": lambda: x * nn.functional.relu6(x + 3) / 6}[form]()
+
+    def forward(self, x):
+        y = self.active(self.norm(self.layer(x), "root"), "tanh") + self.active(self.norm(self.layer(x), "variance"), "erf")
+        y = y + self.active(y, "silu") + self.active(y, "hard")
+        y = y + torch.einsum("...c,ck,k->...c", y, self.mixed, self.third) + torch.einsum("btc->bc", y)[:, None]
+        pairs = torch.einsum("btc,bsc->btsc", y, y).mean(2)
+        y = nn.functional.softplus(nn.functional.selu(pairs), beta=2) + y[:, :, self.last].sum(-1, keepdim=True)
+        whole = torch.empty_like(y)
+        whole[..., :2], whole[..., 2:] = y[..., 4:], y[..., :4]
+        return whole.unfold(1, 3, 2).mean(-1)
+
+
+def written():
+    return Written(), torch.randn(4, 7, 5)
+
+
 
 class Padded(nn.Module):
     """Attention with a mask of each sample's padding."""
@@ -451,7 +485,7 @@ HUGGING = {
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
         "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
-        "edges": edges, "detector": detector(True),
+        "edges": edges, "written": written, "detector": detector(True),
         "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True), "smoothed_words": smoothed_words,
         "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}

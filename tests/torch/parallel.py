@@ -29,7 +29,9 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
+import exported
 import live
 import measured
 import models
@@ -308,7 +310,7 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "scaled": scaled, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "scaled": scaled, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS, **exported.NETS}
 
 
 LOSSES = {"targets": "models:classes_and_boxes"}  # by network: a function of what it returns and of the target
@@ -426,7 +428,7 @@ RATIOS = {
     "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
     "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
 }
-# Bytes that are saved, beside the plan's activations; words and labels have 8 bytes in PyTorch, which is much in small networks
+# Bytes that are saved, beside the plan's activations
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
@@ -456,6 +458,10 @@ def write_plan(case, folder, command):
             plan = {**json.load(file), **{k: how[k] for k in MEMBERS if k in how}}
         with open(path + ".json", "w") as file:
             json.dump(plan, file)
+    elif isinstance(how, dict) and "words" in how:
+        words = [command, "plan", os.path.join(folder, f"{net}.json"), "--batch", str(BATCH), "--on", f"full:{ranks}", "--planner", "3d", "--for", "torch", "--precision", "bf16",
+                 "--optimizer", "adamw", *(f"--{k}=1" for k in ("data", "tensor", "pipeline", "micro-batches") if f"--{k} " not in how["words"]), *how["words"].split(), "-q", "-o", path + ".json"]
+        subprocess.run(words, check=True)
     elif isinstance(how, dict):
         plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": {k: v for k, v in how.items() if k not in (*MEMBERS, "begin", "measured")}}),
                 **{k: how[k] for k in MEMBERS if k in how}}
@@ -516,18 +522,17 @@ def train(path, net, how):
         modules, step = script.parallelize(model, mesh, target=target, state=state, **kwargs)
     del model
     params = [*modules.parameters()] or [torch.zeros(())]
-    optimizer = torch.optim.AdamW(params, lr=1e-3) if how.get("optimizer") == "adamw" else torch.optim.SGD(params, lr=RATE)
-    losses, memory, counter = [], live.Live(), script.Measured([])
+    optimizer = torch.optim.AdamW(params, lr=1e-3, fused=True) if how.get("optimizer") == "adamw" else torch.optim.SGD(params, lr=RATE)
+    losses, memory = [], live.Live(how.get("detail", False))
     for i in range(STEPS):
         with contextlib.ExitStack() as contexts:
             if counts_saved(how) and 0 < i < STEPS - 1:  # tensors that last are known after one step
                 memory.add([modules.state_dict(), kwargs, target, [*optimizer.state.values()]])
-                memory.most = 0 if i < STEPS - 2 else memory.most
                 contexts.enter_context(memory)
             if counts_saved(how) and i == STEPS - 2:
-                peak = memory.most
                 contexts.enter_context(memory.save(modules))
             if i == STEPS - 1:
+                counter = script.Measured([modules.state_dict(), kwargs, target, [*optimizer.state.values()]])
                 contexts.enter_context(counter)
             loss = step(target=target, **kwargs)
             assert loss.dtype == torch.float32, f"the mean loss is {loss.dtype}"
@@ -539,7 +544,14 @@ def train(path, net, how):
     for name, b in modules.named_buffers():  # of batch norms
         assert not name.endswith("num_batches_tracked") or b == STEPS, f"{name}: {b} steps"
     every = [None] * torch.distributed.get_world_size()
-    torch.distributed.all_gather_object(every, (counter.sent, memory.saved_most, peak if counts_saved(how) else 0))
+    torch.distributed.all_gather_object(every, (counter.sent, memory.saved_most, counter.most))
+    for rank in range(len(every) if memory.detail else 0):  # one after another
+        torch.distributed.barrier()
+        if rank == torch.distributed.get_rank():
+            print(f"rank {rank}, at most {memory.most} B, in {memory.detail.pop('AT')[0]}; saved {memory.saved_most} B", flush=True)
+            for what, rows in ("held", memory.detail), ("saved", memory.saved_detail):
+                for name, sizes in sorted(rows.items(), key=lambda row: -sum(row[1])):
+                    print(f"    {what} {sum(sizes)} B of {name}: {' '.join(map(str, sorted(sizes)[:-9:-1]))}", flush=True)
     total = {}
     for sent, _, _ in every:
         for k, n in sent.items():
@@ -641,18 +653,22 @@ def refusals(command):
                             "-qo", "plan.json"], cwd=folder, check=True)
             subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", script], cwd=folder, check=True)
 
-        def told(ranks, function, script="train.py"):
+        def run_ranks(ranks, *words):
             env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-            started = [subprocess.Popen([sys.executable, "-W", "ignore", script, function], cwd=folder, stderr=subprocess.PIPE, text=True,
-                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
-            lines = [p.communicate()[1].splitlines() for p in started]
-            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback", "def forward"))] for mine in lines]
+            started = [apart.start(*words, folder=folder, environment={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            return [p.end() for p in started]
+
+        def told(ranks, function, script="train.py"):
+            """Exit codes and lines of each rank: those of the script, and what Python would tell of a failure."""
+            ended = run_ranks(ranks, script, function)
+            lines = [p.stderr.splitlines() for p in ended]
+            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
         broken = told(2, "net:broken")[1][0]
-        env.update(MASTER_PORT=str(free_port()))
-        measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
-                                     env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
-        measured = [p.communicate()[0] for p in measured][0]
+        with open(os.path.join(folder, "loop.py"), "w") as file:
+            file.write(REFUSED_LOOP)
+        failed = told(2, "net:outside"), told(2, "", "loop.py")
+        measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
@@ -667,7 +683,11 @@ def refusals(command):
     told_whole = [lines[0] == [text] and not lines[1] and codes == [1, 1] for (codes, lines), text in zip(batches, whole)]
     ratios = [float(r) for r in re.findall(r"^bytes .*: measured \d+, planned \d+ \(([\d.]+)\)$", measured, re.MULTILINE)]
     print(measured)
-    print(broken)
+    print(broken, failed)
+    line = r"train.py: rank 1: IndexError: Target 99 is out of bounds\. \(.*train.py:\d+; HYPAR_DEBUG=1 in the environment shows all\)"
+    if not all(codes == [1, 1] for codes, _ in failed) or failed[0][1][0] or len(failed[0][1][1]) != 1 or not re.fullmatch(line, failed[0][1][1][0]) or \
+            failed[1][1] != [["loop.py: the batch: 'input' is float32 [8, 13], expected float32 [8, 12] on each replica"], []]:
+        return False
     wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
     if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
         return False
@@ -758,10 +778,24 @@ def double():
 def few():
     return MyNet(), next(batches())[0]
 
+def outside():
+    model, x, y = example()
+    if __import__("os").environ["RANK"] == "1":
+        y[0] = 99
+    return model, x, y
+
 def broken():
     if __import__("os").environ["RANK"] == "1":
         open("nothing.pt")
     return example()
+"""
+REFUSED_LOOP = """
+import train
+from net import MyNet, wide
+mesh = train.device_mesh()
+_, x, y = wide()
+modules, step = train.parallelize(MyNet(), mesh, x, target=y)
+step(x, target=y)
 """
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 
@@ -815,7 +849,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hypar", default="hypar")
     parser.add_argument("--all", action="store_true", help="all rows of measured.py, not a few of them")
-    parser.add_argument("--detail", action="store_true", help="bytes of each kind of message")
+    parser.add_argument("--scripts", action="store_true", help="the rows of exported.py, and a table of them")
+    parser.add_argument("--detail", action="store_true", help="bytes of each kind of message; of the fullest moment, and of what is saved, by operator")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="NETWORK-NAME-PROCESSES, or the begin of one (all)")
     args = parser.parse_args()
     os.environ["HYPAR"] = args.hypar
@@ -824,8 +859,9 @@ def main():
     for module in ("fsdp", "pipelining", "tensor.parallel"):  # once, not by each process
         importlib.import_module(f"torch.distributed.{module}")
     transformers.GPT2LMHeadModel, transformers.LlamaForCausalLM, transformers.ViTForImageClassification
-    chosen = [c for c in [*CASES, *(c for c in measured.CASES if args.all or args.cases or name_of(c) in QUICK)] if not args.cases or any(name_of(c).startswith(p) for p in args.cases)]
-    failed = 0
+    every = exported.CASES if args.scripts else [*CASES, *(c for c in measured.CASES if args.all or args.cases or name_of(c) in QUICK)]
+    chosen = [c for c in every if not args.cases or any(name_of(c).startswith(p) for p in args.cases)]
+    failed, table = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         wanted = {}
         with context.Pool(1) as pool:  # in a process of its own: kernels' threads do not live on in processes that are forked
@@ -836,9 +872,16 @@ def main():
         for ranks in sorted({c[2] for c in chosen}):
             mine = [c for c in chosen if c[2] == ranks]
             scripts = [write_plan(c, folder, args.hypar) for c in mine]
-            results = run_all(ranks, [(c[0], c[1], s[0], settings(c[3])) for c, s in zip(mine, scripts)])
+            results = run_all(ranks, [(c[0], c[1], s[0], {**settings(c[3]), "detail": args.detail}) for c, s in zip(mine, scripts)])
+            while args.scripts and len(results) < len(mine):  # one has failed: so have its processes
+                results += run_all(ranks, [(c[0], c[1], s[0], {**settings(c[3]), "detail": args.detail}) for c, s in zip(mine[len(results):], scripts[len(results):])]) or [None]
             for c, (_, lowered), result in zip(mine, scripts, results + [None] * len(mine)):
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
+                if args.scripts:
+                    table[name_of(c)] = ratios(lowered, result, wanted[c[1]][c[0], c[2]])
+    if args.scripts:
+        print_table(chosen, table)
+        return 1 if failed else 0
     failed += not args.cases and not readme(args.hypar)
     failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
     failed += (not args.cases or "beginnings" in args.cases) and not beginnings(args.hypar)
@@ -862,6 +905,27 @@ def run_ones(chosen, folder, command, wanted):
         wanted[c[1]][c[0], c[2]] = losses.get((c[1], "one" + str(c[3].get("precision")))) or []
 
 
+def ratios(lowered, result, wanted):
+    """Measured by planned: bytes that are sent, saved and there at once; the largest distance of a loss. None: it was not run."""
+    if result is None or result[2] is None:
+        return None
+    losses, sent, memory = result[2], sum(result[3].values()), result[5]
+    planned = lowered["comm_bytes"], lowered["saved"], lowered["peak"]
+    return [found / n if n else 1.0 for found, n in zip((sent, *memory), planned)] + [max(abs(a - b) / abs(b) for a, b in zip(losses, wanted))]
+
+
+def print_table(chosen, table):
+    """A row for each case, in Markdown, and how many are near."""
+    print("\n| network | processes | plan | sent | saved | peak | loss, off by |\n|---|---|---|---|---|---|---|")
+    near = [0] * 3
+    for c in chosen:
+        found = table.get(name_of(c))
+        near = [n + (abs(r - 1) <= NEAR) for n, r in zip(near, found or [0] * 3)]
+        words = " | ".join([*(f"{r:.3f}" for r in found[:3]), f"{found[3]:.0e}"]) if found else "not run | | |"
+        print(f"| {c[1]} | {c[2]} | {c[3]['words'].replace('--', '')} | {words} |")
+    print("\nwithin 3 %: " + ", ".join(f"{what} {n} of {len(chosen)}" for what, n in zip(("sent", "saved", "peak"), near)))
+
+
 def report(case, lowered, result, wanted, detail):
     name = name_of(case)
     if result is None:
@@ -872,7 +936,7 @@ def report(case, lowered, result, wanted, detail):
         print(f"{name}: {sent}")
         return False
     is_measured, is_short = "measured" in case[3], settings(case[3]).get("precision") == "bf16"
-    bound = CLOSE_ONE if is_measured else CLOSE_BF16 if is_short else CLOSE
+    bound = CLOSE_BF16 if is_short and (not is_measured or "words" in case[3]) else CLOSE_ONE if is_measured else CLOSE
     close = len(losses) == len(wanted) == STEPS and all(abs(a - b) <= bound * abs(b) for a, b in zip(losses, wanted))  # NaN is not
     error = max((abs(a - b) / abs(b) for a, b in zip(losses, wanted)), default=0)
     total, predicted = sum(sent.values()), lowered["comm_bytes"]

@@ -30,12 +30,12 @@ def nll_loss(call, x, target, weight=None, reduction=1, ignore_index=-100):
     return cross_entropy(call, x, target, weight, reduction, ignore_index)
 
 
-@op(*losses.BINARY)
-def binary_cross_entropy(call, x, target, weight=None, *rest):
+@op(*losses.PAIRS)
+def loss_of_pairs(call, *args, **kwargs):
     named = losses.bound_of(call.node, call.t)
     if named.get("weight") is not None or named.get("pos_weight") is not None:
         raise Unknown("a binary cross entropy with weights")
-    y = losses.BINARY[base_name(call.node.target)](call, x, target)
+    y = losses.of_pairs(call, base_name(call.node.target), named)
     kind = {1: "reduce_mean", 2: "reduce_sum"}.get(named["reduction"])
     return windows.reduce(call, kind, y, None, False) if kind else y
 

@@ -9,7 +9,7 @@ from .views import Tensor
 
 UNARY = {"relu": "relu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "log": "log", "sqrt": "sqrt",
          "erf": "erf", "abs": "abs", "neg": "neg", "hardswish": "hard_swish", "sin": "sin", "cos": "cos"}
-SAME = ("detach", "alias", "lift_fresh_copy", "to", "_to_copy", "type_as", "float", "double",
+SAME = ("alias", "lift_fresh_copy", "to", "_to_copy", "type_as", "float", "double",
         "requires_grad", "lift_fresh", "positive")
 
 
@@ -30,6 +30,14 @@ for _name, _kind in UNARY.items():
     TABLE[_name] = lambda call, x, kind=_kind: unary(call, kind, x)
 for _name in SAME:
     TABLE[_name] = lambda call, x, *args, **kwargs: x
+
+
+@op("detach")
+def detach(call, x, *args, **kwargs):
+    """The same, through which PyTorch hands back no error."""
+    if isinstance(x, Tensor) and any(call.graph.params.get(p, {}).get("trained", p in call.graph.params) for p in call.graph.reached([x.base])):
+        call.graph.note("no gradient passes here (detach, no_grad): plans count the backward half of what is before, and 'hypar train' trains it", call.where.path)
+    return x
 
 
 @op("clone", "contiguous")
@@ -91,16 +99,17 @@ def leaky_relu(call, x, slope=0.01):
 
 @op("elu")
 def elu(call, x, alpha=1, scale=1, input_scale=1):
-    if (scale, input_scale) != (1, 1):
-        raise Unknown("elu with a scale")
-    return unary(call, "elu", x, alpha=alpha)
+    if input_scale != 1:
+        raise Unknown("elu with a scale of its input")
+    y = unary(call, "elu", x, alpha=alpha)
+    return y if scale == 1 else unary(call, "affine", y, alpha=scale)
 
 
 @op("softplus")
 def softplus(call, x, beta=1, threshold=20):
-    if beta != 1:
-        raise Unknown("softplus with a beta")
-    return unary(call, "softplus", x)
+    if beta == 1:
+        return unary(call, "softplus", x)
+    return unary(call, "affine", unary(call, "softplus", unary(call, "affine", x, alpha=beta)), alpha=1 / beta)
 
 
 def log_of_sum(call, x):
@@ -242,7 +251,8 @@ def scaled(call, x, alpha):
 
 @op("add", "__add__")
 def add(call, x, y, alpha=1):
-    return patterns.rope(call) or binary(call, "add", x, scaled(call, y, alpha))
+    found = patterns.rope(call) or (patterns.norm_bias(call, x, y) if alpha == 1 else None)
+    return found if found is not None else binary(call, "add", x, scaled(call, y, alpha))
 
 
 @op("sub")
@@ -260,7 +270,7 @@ def mul(call, x, y):
     if call.node.meta["val"].is_complex():
         from .shapes import Complex, turned
         return turned(call, x, y) if isinstance(x, Complex) else turned(call, y, x)
-    for pattern in (patterns.gelu_tanh, patterns.rms_norm, patterns.norm_weight, patterns.row_dropout):
+    for pattern in (patterns.activation, patterns.written_norm, patterns.norm_weight, patterns.row_dropout):
         found = pattern(call, x, y)
         if found is not None:
             return found
@@ -271,6 +281,10 @@ def mul(call, x, y):
 def div(call, x, y, rounding_mode=None):
     if rounding_mode:
         raise Unknown("a division that rounds")
+    for pattern in (patterns.activation, patterns.written_norm):
+        found = pattern(call)
+        if found is not None:
+            return found
     return binary(call, "div", x, y)
 
 

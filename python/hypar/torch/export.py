@@ -61,13 +61,14 @@ def _fails_itself(model, args, kwargs):
 def _why(model, why, alone=False):
     """One line of an exception of torch.export, or of the model `alone`: the module and the user's line that it comes from, what it says,
     and the remedy."""
-    trace, path, frames, functions = why.__traceback__, "", [], set()
+    trace, path, frames, functions, packed = why.__traceback__, "", [], set(), False
     names = {id(module): name for name, module in model.named_modules()}
     while trace:
         code = trace.tb_frame.f_code
         if code.co_name not in ("__getattr__", "__getattribute__"):  # what asks for a member that is not there is of interest
             frames.append((code.co_filename, trace.tb_lineno))
         functions.add(code.co_name)
+        packed = packed or any(isinstance(x, torch.nn.utils.rnn.PackedSequence) for x in trace.tb_frame.f_locals.values())
         path = names.get(id(trace.tb_frame.f_locals.get("self")), "") or path
         trace = trace.tb_next
     told = re.findall(r'File "([^"]+)", line (\d+)', str(why))
@@ -84,6 +85,10 @@ def _why(model, why, alone=False):
     elif "on device meta" in first or "device meta," in first:
         text = ("a tensor on meta that is neither a parameter nor a buffer has no values; register_buffer() makes it one, or make it with "
                 "device='cpu'")
+    elif packed:
+        text = "a packed sequence has sizes that follow from its lengths; give the layer the padded batch, and read of its output what lengths tell"
+    elif "'NoneType' object" in first:
+        text += "; without torch.export the model makes here what it is not given: give it all its arguments (masks)"
     else:
         text += "; a function under torch.library.custom_op, with its register_fake, in place of this line becomes an opaque operator"
     return f"{path or 'the model'} ({line}): torch.export: {text}"
@@ -400,6 +405,9 @@ def _inline(module):
                         setattr(module, values[n].target, getattr(inner, n.target))
         result = next(n for n in inner.graph.nodes if n.op == "output").args[0]
         result = torch.fx.map_arg(result, lambda n: values[n])
+        if "set_grad_enabled" in str(node.target) and node.args[0] is False:
+            with graph.inserting_before(node):
+                result = torch.fx.map_arg(result, lambda n: _detached(graph, n))
         for user in list(node.users):
             if user.target is operator.getitem:
                 user.replace_all_uses_with(result[user.args[1]])
@@ -408,6 +416,13 @@ def _inline(module):
             node.replace_all_uses_with(result[0] if isinstance(result, (tuple, list)) else result)
         graph.erase_node(node)
     graph.lint()
+
+
+def _detached(graph, node):
+    """What a node computed under no_grad, behind it."""
+    result = graph.call_function(torch.ops.aten.detach.default, (node,))
+    result.meta = dict(node.meta)
+    return result
 
 
 class Host:
@@ -481,9 +496,10 @@ class Host:
             self._keep(node, self.program.constants[spec.target].detach().clone())
 
     def _fill(self, node):
-        """A tensor of one number, which follows from another's shape alone."""
+        """A tensor of one number, which follows from another's shape alone. What is not begun with values has zeros."""
         name = getattr(node.target, "_schema", None) and node.target._schema.name
-        number = {"aten::new_zeros": 0, "aten::zeros_like": 0, "aten::new_ones": 1, "aten::ones_like": 1}.get(name)
+        number = {"aten::new_zeros": 0, "aten::zeros_like": 0, "aten::new_ones": 1, "aten::ones_like": 1, "aten::empty": 0, "aten::new_empty": 0,
+                  "aten::empty_like": 0}.get(name)
         if name in ("aten::new_full", "aten::full_like"):
             number = node.args[2] if name == "aten::new_full" else node.args[1]
         if isinstance(number, torch.fx.Node):
@@ -493,13 +509,23 @@ class Host:
         self._keep(node, torch.full(self.shape(node), number, dtype=node.meta["val"].dtype))
         return True
 
+    def _like(self, node):
+        """A known value in the shape of another one, which need not be known."""
+        name = getattr(node.target, "_schema", None) and node.target._schema.name
+        if name not in ("aten::expand_as", "aten::view_as", "aten::reshape_as") or not isinstance(self.values.get(node.args[0]), torch.Tensor):
+            return False
+        value = self.values[node.args[0]]
+        shape = self.shape(node)
+        self._keep(node, value.expand(shape) if name == "aten::expand_as" else value.reshape(shape), self.is_data(value))
+        return True
+
     def _call(self, node):
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
             with contextlib.suppress(ValueError):  # of a size that the network computes nothing is known
                 self.values[node] = self.number(value)
             return
-        if self._fill(node):
+        if self._fill(node) or self._like(node):
             return
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             return

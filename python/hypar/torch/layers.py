@@ -1,4 +1,5 @@
 """Layers with weights, products and normalisation."""
+import collections
 import math
 
 import torch
@@ -160,31 +161,68 @@ def _cheaper(other, y):
 
 @op("einsum")
 def einsum(call, equation, operands, path=None):
-    """Of two tensors: a product of matrices for each of the dimensions that both have and that stay."""
+    """Operands two by two, from the left: each pair keeps what the result or a later operand has."""
+    operands = [call.tensor(o) for o in operands]
+    names, out = letters(equation, operands)
+    while len(operands) > 1:
+        later = set(out).union(*names[2:])
+        kept = [c for c in dict.fromkeys(names[0] + names[1]) if c in later]
+        operands[:2], names[:2] = [pair(call, names[:2], operands[:2], kept)], [kept]
+    x = summed(call, names[0], operands[0], out)
+    order = [c for c in names[0] if c in out]
+    return call.see(x, lambda v: v.permute([order.index(c) for c in out]))
+
+
+def letters(equation, operands):
+    """The letters of each operand and of the result; those of "..." are digits."""
     left, arrow, out = equation.replace(" ", "").partition("->")
-    names = left.split(",")
-    if len(names) != 2 or not arrow or "." in equation or any(len(set(n)) < len(n) for n in names):
-        raise Unknown(f"einsum '{equation}'")
-    x, y = (call.tensor(o) for o in operands)
-    a, b = names
-    lead = [c for c in a if c in b and c in out]
-    inner = [c for c in a if c in b and c not in out]
+    texts = left.split(",")
+    spread = [len(x.size) - len(t.replace("...", "")) if "..." in t else 0 for t, x in zip(texts, operands)]
+    digits = "0123456789"[:max(spread)]
+    names = [list(t.replace("...", digits[len(digits) - n:])) for t, n in zip(texts, spread)]
+    counts = collections.Counter(c for own in names for c in own)
+    result = list(out.replace("...", digits)) if arrow else list(digits) + sorted(c for c, n in counts.items() if n == 1 and c not in digits)
+    sizes = {}
+    for own, x in zip(names, operands):
+        if len(set(own)) < len(own) or any(sizes.setdefault(c, n) != n for c, n in zip(own, x.size)):
+            raise Unknown(f"einsum '{equation}': a diagonal, or a dimension that is repeated")
+    return names, result
+
+
+def summed(call, names, x, kept):
+    """x without the dimensions whose letters are not kept."""
+    dims = [d for d, c in enumerate(names) if c not in kept]
+    if not dims:
+        return x
+    from .windows import reduce
+    return reduce(call, "reduce_sum", x, dims, False)
+
+
+def pair(call, names, operands, kept):
+    """The product of two operands: of matrices for each of the dimensions that both have and that stay; without a common dimension that
+    is summed over, of elements."""
+    a, b = ([c for c in own if c in kept or c in other] for own, other in (names, names[::-1]))
+    x, y = (summed(call, own, v, left) for own, v, left in zip(names, operands, (a, b)))
+    lead = [c for c in a if c in b and c in kept]
+    inner = [c for c in a if c in b and c not in kept]
     rows, columns = [c for c in a if c not in b], [c for c in b if c not in a]
-    if not inner or set(rows + columns) - set(out):
-        raise Unknown(f"einsum '{equation}'")
     size = {**dict(zip(a, x.size)), **dict(zip(b, y.size))}
 
     def of(value, own, groups):
         moved = call.see(value, lambda v: v.permute([own.index(c) for g in groups for c in g]))
         return call.reshape(moved, [size[c] for c in lead] + [math.prod(size[c] for c in g) for g in groups[1:]])
 
-    apart = not lead and y.sample is None  # samples among the rows stay a dimension of their own
-    x = of(x, a, (lead, *([c] for c in rows), inner) if apart else (lead, rows, inner))
-    y = of(y, b, (lead, inner, columns))
-    z = batched(call, x, y) if lead else matmul(call, x, y)
     order = lead + rows + columns
-    z = call.reshape(z, [size[c] for c in order])
-    return call.see(z, lambda v: v.permute([order.index(c) for c in out]))
+    if inner:
+        apart = not lead and y.sample is None  # samples among the rows stay a dimension of their own
+        x = of(x, a, (lead, *([c] for c in rows), inner) if apart else (lead, rows, inner))
+        y = of(y, b, (lead, inner, columns))
+        z = call.reshape(batched(call, x, y) if lead else matmul(call, x, y), [size[c] for c in order])
+    else:
+        x, y = (call.see(v, lambda view, own=own: view.permute([own.index(c) for c in order if c in own])[
+            tuple(slice(None) if c in own else None for c in order)]) for v, own in ((x, a), (y, b)))
+        z = binary(call, "mul", x, y)
+    return call.see(z, lambda v: v.permute([order.index(c) for c in kept]))
 
 
 @op("embedding")
@@ -192,6 +230,8 @@ def embedding(call, w, ids, padding_idx=-1, scale_grad_by_freq=False, sparse=Fal
     w = call.tensor(w)
     if isinstance(ids, Tensor):
         raise Unknown("ids that the network computes")
+    if padding_idx >= 0 and bool((ids.value == padding_idx).any()):
+        call.graph.note(f"PyTorch does not train row {padding_idx} (padding_idx), of words that are padded; 'hypar train' does", call.where.path)
     return rows(call, w, ids)
 
 

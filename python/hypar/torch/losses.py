@@ -295,8 +295,8 @@ def elements(call, node, name):
         return [(binary(call, "mul", apart, apart), 1.0)]
     if name in ("cross_entropy_loss", "nll_loss_nd", "nll_loss"):
         return likelihood(call, bound, name == "cross_entropy_loss")
-    if name in BINARY:
-        return [(BINARY[name](call, bound["self"], bound["target"]), 1.0)]
+    if name in PAIRS:
+        return [(of_pairs(call, name, bound), 1.0)]
     raise Unknown(f"a loss by {name}")
 
 
@@ -351,8 +351,34 @@ def plain_entropy(call, x, target):
     return y
 
 
-BINARY = {"binary_cross_entropy_with_logits": logits_entropy, "binary_cross_entropy": plain_entropy}
-KEEP_SIGN = ("reduce_mean", "reduce_sum", "reshape", "slice", "transpose", "expand", "gather_elements", "concat", "clip", "add")
+def huber(call, x, target, delta=1.0):
+    """m (|d| - m / 2) of the difference d, where m = min(|d|, delta)."""
+    apart = unary(call, "abs", binary(call, "sub", x, target))
+    least = unary(call, "clip", apart, min=0, max=delta)
+    y = binary(call, "mul", least, binary(call, "sub", apart, unary(call, "affine", least, alpha=0.5)))
+    call.graph.not_negative.add(y.base)
+    return y
+
+
+def smooth_l1(call, x, target, beta=1.0):
+    """|d| - beta / 2, or d^2 / (2 beta) where |d| is less than beta."""
+    if not beta:
+        return unary(call, "abs", binary(call, "sub", x, target))
+    y = huber(call, x, target, beta)
+    return y if beta == 1 else unary(call, "affine", y, alpha=1 / beta)
+
+
+PAIRS = {"binary_cross_entropy_with_logits": logits_entropy, "binary_cross_entropy": plain_entropy, "huber_loss": huber, "smooth_l1_loss": smooth_l1}
+KEEP_SIGN = ("reduce_mean", "reduce_sum", "reduce_max", "reshape", "slice", "transpose", "expand", "gather_elements", "concat", "clip", "add")
+
+
+def of_pairs(call, name, bound):
+    """The loss of each output and its target, by a row of PAIRS."""
+    more = {key: bound[key] for key in ("delta", "beta") if key in bound}
+    return PAIRS[name](call, bound["self"], bound["target"], **more)
+
+
+POSITIVE = ("abs", "exp", "relu", "sigmoid", "softmax", "softplus", "sqrt", "hard_sigmoid")
 
 
 def not_negative(graph, name, sign=1):
@@ -361,11 +387,13 @@ def not_negative(graph, name, sign=1):
     if op is None or name in graph.not_negative:
         return op is not None and sign > 0
     if op.kind == "mul":
-        return sign > 0 and op.inputs[0] == op.inputs[1]
+        return sign > 0 and (op.inputs[0] == op.inputs[1] or all(not_negative(graph, i) for i in op.inputs))
     if op.kind == "affine":
         alpha, beta = op.attrs.get("alpha", 1) * sign, op.attrs.get("beta", 0) * sign
         return beta >= 0 and not_negative(graph, op.inputs[0], 1 if alpha >= 0 else -1)
+    if op.kind == "clip" and sign > 0 and op.attrs["min"] >= 0:
+        return True
     if op.kind in KEEP_SIGN:
         operands = op.inputs[:1] if op.kind == "gather_elements" else op.inputs
         return all(not_negative(graph, i, sign) for i in operands)
-    return op.kind in (("abs", "exp", "relu", "sigmoid", "softmax", "sqrt") if sign > 0 else ("log_softmax",))
+    return op.kind in (POSITIVE if sign > 0 else ("log_softmax",))

@@ -36,54 +36,142 @@ def _either(node, first, second):
     return None
 
 
-def rms_norm(call, *_):
-    """x rsqrt(mean(x^2) + eps)."""
-    pair = _either(call.node, lambda x: True, lambda r: name_of(r) == "rsqrt")
-    if not pair:
+def _same(a, b, depth=2):
+    """Do two nodes compute the same?"""
+    a, b = (strip(n) if isinstance(n, torch.fx.Node) else n for n in (a, b))
+    if a is b or not isinstance(a, torch.fx.Node) or not isinstance(b, torch.fx.Node):
+        return a is b or type(a) is type(b) and not isinstance(a, torch.fx.Node) and a == b
+    return (depth > 0 and a.op == b.op == "call_function" and a.target == b.target and len(a.args) == len(b.args) and a.kwargs == b.kwargs and
+            all(_same(x, y, depth - 1) for x, y in zip(a.args, b.args)))
+
+
+def _over_root(node):
+    """(x, y, eps) of x / sqrt(y + eps), however it is written, else None."""
+    if len(node.args) < 2:
         return None
-    x, root = pair
-    shifted = _is(root.args[0], "add")
-    mean = shifted and _is(shifted.args[0], "mean")
-    if not mean or not isinstance(shifted.args[1], (int, float)) or list(mean.args[1]) not in ([-1], [len(call.out()[0]) - 1]):
-        return None
-    square = strip(mean.args[0])
-    if name_of(square) == "pow" and square.args[1] == 2 or name_of(square) == "square":
-        same = strip(square.args[0]) is x
+    if name_of(node) in ("div", "true_divide"):
+        x, root = node.args[0], _is(node.args[1], "sqrt")
     else:
-        same = name_of(square) == "mul" and all(strip(a) is x for a in square.args[:2])
-    if not same:
+        pair = _either(node, lambda x: True, lambda r: name_of(r) == "rsqrt" or name_of(r) == "pow" and r.args[1] == -0.5)
+        x, root = pair or (None, None)
+    shifted = _is(root.args[0], "add") if root is not None else None
+    if shifted is None or not isinstance(x, torch.fx.Node) or not isinstance(shifted.args[1], (int, float)):
+        return None
+    return strip(x), strip(shifted.args[0]), shifted.args[1]
+
+
+def _over_last(call, node):
+    """Is the node a mean, or a variance, over the last dimension?"""
+    dims = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
+    return dims in (-1, [-1], [len(call.out()[0]) - 1])
+
+
+def _square_of(node):
+    """What a node is the square of, else None."""
+    node = strip(node)
+    if name_of(node) == "pow" and node.args[1] == 2 or name_of(node) == "square":
+        return strip(node.args[0])
+    return strip(node.args[0]) if name_of(node) == "mul" and _same(*node.args[:2]) else None
+
+
+def written_norm(call, *_):
+    """x / sqrt(mean(x^2) + eps) is an rms_norm; (x - mean(x)) / sqrt(var(x) + eps) a layer_norm."""
+    found = _over_root(call.node)
+    if not found or name_of(found[1]) not in ("mean", "var") or not _over_last(call, found[1]):
+        return None
+    x, spread, eps = found
+    mean = strip(x.args[1]) if name_of(x) == "sub" and isinstance(x.args[1], torch.fx.Node) else None
+    centre = strip(x.args[0]) if mean is not None and name_of(mean) == "mean" and _over_last(call, mean) else None
+    if name_of(spread) == "mean":
+        squared = _square_of(spread.args[0])
+        if squared is None or not _same(squared, x):
+            return None
+    elif not (centre is not None and _same(spread.args[0], centre) and _biased(spread)):
+        return None
+    is_layer_norm = centre is not None and _same(mean.args[0], centre)
+    if name_of(spread) == "var" and not is_layer_norm:
         return None
     from .layers import norm
-    value = call.tensor(call.t.value(x))
-    return norm(call, "rms_norm", value, value.size[-1:], [None], shifted.args[1])
+    value = call.tensor(call.t.value(centre if is_layer_norm else x))
+    return norm(call, "layer_norm" if is_layer_norm else "rms_norm", value, value.size[-1:], [None], eps)
+
+
+def _biased(var):
+    """Is a variance divided by the number of elements?"""
+    if "correction" in var.kwargs:
+        return var.kwargs["correction"] == 0
+    return len(var.args) > 2 and var.args[2] is False
 
 
 def norm_weight(call, x, y):
-    """The weight of an rms_norm, which is written after it."""
+    """The weight of a norm, which is written after it."""
+    return _norm_param(call, x, y, 1)
+
+
+def norm_bias(call, x, y):
+    """The bias of a layer_norm, which is written after its weight."""
+    return _norm_param(call, x, y, 2)
+
+
+def _norm_param(call, x, y, at):
+    """Make a parameter that is multiplied by what a norm gives, or added to it, the norm's input number `at`."""
+    kinds = ("rms_norm", "layer_norm") if at == 1 else ("layer_norm",)
     for w, value in ((x, y), (y, x)):
         if not (isinstance(w, Tensor) and isinstance(value, Tensor) and w.plain() and w.base in call.graph.params):
             continue
         writer = call.graph.writer(value)
-        if (writer and writer.kind == "rms_norm" and len(writer.inputs) == 1 and w.size == value.size[-1:] and
+        if (writer and writer.kind in kinds and len(writer.inputs) == at and w.size == value.size[-1:] and
                 value.shape[-1:] == w.size and value.whole() and not call.graph.read(value.base)):
             writer.inputs.append(w.base)
             return value
     return None
 
 
-def gelu_tanh(call, *_):
-    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
-    pair = _either(call.node, lambda h: name_of(h) == "mul", lambda s: name_of(s) == "add" and s.args[1] == 1)
-    half = pair and _either(pair[0], lambda x: isinstance(x, torch.fx.Node), lambda n: n == 0.5)
-    tanh = half and _is(pair[1].args[0], "tanh")
-    scaled = tanh and _is(tanh.args[0], "mul")
-    inner = scaled and _either(scaled, lambda s: name_of(s) == "add", lambda n: isinstance(n, float) and abs(n - math.sqrt(2 / math.pi)) < 1e-6)
-    parts = inner and _either(inner[0], lambda x: x is half[0], lambda c: name_of(c) == "mul")
-    cube = parts and _either(parts[1], lambda p: name_of(p) == "pow", lambda n: n == 0.044715)
-    if not cube or cube[0].args[1] != 3 or strip(cube[0].args[0]) is not half[0]:
-        return None
-    from . import elementwise
-    return elementwise.gelu_tanh(call, call.t.value(half[0]))
+STEPS = {"mul", "add", "sub", "rsub", "div", "true_divide", "neg", "tanh", "sigmoid", "exp", "erf", "pow", "square", "reciprocal", "clamp", "clamp_min",
+         "clamp_max", "relu", "relu6", "hardtanh", "hardsigmoid"}
+MOST_STEPS = 12
+ACTIVATIONS = {"gelu": torch.nn.functional.gelu, "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+               "silu": torch.nn.functional.silu, "hard_swish": torch.nn.functional.hardswish}
+
+
+def activation(call, *_):
+    """A function of the elements of one tensor that is written out step by step and has the values of an operator of ours."""
+    inside, border = [], {call.node}
+    while border and len(inside) < MOST_STEPS:
+        node = max(border)
+        if name_of(node) not in STEPS and name_of(node) not in CASTS or node in call.t.host.values or _is_in_place(node):
+            return None
+        border.remove(node)
+        inside.append(node)
+        border.update(n for n in node.all_input_nodes if _number(call, n) is None)
+        kind = _kind_of(call, inside[::-1], *border) if len(border) == 1 and len(inside) > 1 else None
+        if kind:
+            from .elementwise import unary
+            return unary(call, kind, call.t.value(border.pop()))
+    return None
+
+
+def _is_in_place(node):
+    return getattr(getattr(node.target, "_schema", None), "is_mutable", False)
+
+
+def _number(call, node):
+    """The tensor of one number, or the number, that a node is beforehand, else None."""
+    value = call.t.host.values.get(node)
+    if isinstance(value, torch.Tensor):
+        return value.double().reshape(()) if value.numel() == 1 and not call.t.host.is_data(value) else None
+    return value if isinstance(value, (int, float)) else None
+
+
+def _kind_of(call, nodes, x):
+    """Our operator that has the values of nodes as a function of x, else None."""
+    points = torch.linspace(-8, 8, 65, dtype=torch.float64)
+    values = {x: points}
+    for node in nodes:
+        args, kwargs = (torch.fx.map_arg(a, lambda n: values[n] if n in values else _number(call, n)) for a in (node.args, node.kwargs))
+        values[node] = args[0] if name_of(node) in CASTS else node.target(*args, **kwargs)
+    y = values[nodes[-1]]
+    return next((kind for kind, function in ACTIVATIONS.items() if call.has(kind) and torch.allclose(y, function(points), rtol=1e-6, atol=1e-6)), None)
 
 
 def row_dropout(call, x, y):

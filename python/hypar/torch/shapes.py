@@ -116,18 +116,32 @@ def stack(call, parts, dim=0):
 
 def replaced(call, x, dim=0, start=None, stop=None, step=1, *, result):
     """x with another part in place of x[start:stop]."""
-    x = call.tensor(x)
     size = x.size[dim]
     start, stop, _ = slice(start, stop).indices(size)
     if step != 1:
         raise Unknown("every so many elements are changed in place")
-    parts = [call.see(x, lambda v: v.narrow(dim, 0, start)) if start else None, call.tensor(result),
-             call.see(x, lambda v: v.narrow(dim, stop, size - stop)) if stop < size else None]
-    parts = [call.settle(p) for p in parts if p is not None]
+    result = call.settle(result)
+    parts = [*pieces(call, x, dim, 0, start), result, *pieces(call, x, dim, stop, size)]
     if len(parts) == 1:
-        return parts[0]
+        return result
     sample = next((p.sample for p in parts if p.sample is not None), None)
     return call.add("concat", parts, {"axis": dim % len(x.size)}, x.size, sample)
+
+
+def pieces(call, x, dim, start, stop):
+    """Tensors that make up x[start:stop]: of a concatenation, what was concatenated."""
+    if start >= stop:
+        return []
+    x = call.tensor(x)
+    writer = call.graph.writer(x) if x.plain() else None
+    if writer is None or writer.kind != "concat" or writer.attrs["axis"] != dim % len(x.size):
+        return [call.settle(call.see(x, lambda v: v.narrow(dim, start, stop - start)))]
+    found, at = [], 0
+    for part in map(call.graph.tensor, writer.inputs):
+        low, high = max(start - at, 0), min(stop - at, part.shape[dim])
+        found += pieces(call, part, dim, low, high) if (low, high) != (0, part.shape[dim]) else [part]
+        at += part.shape[dim]
+    return found
 
 
 @op("slice_scatter")
@@ -147,9 +161,8 @@ def fill(call, x, value):
 
 @op("copy")
 def copy(call, x, y, non_blocking=False):
-    size = call.tensor(x).size
     y = call.tensor(y)
-    return y if y.size == size else call.see(y, lambda v: v.expand(size))
+    return y if y.size == x.size else call.see(y, lambda v: v.expand(x.size))
 
 
 @op("roll")
@@ -234,6 +247,21 @@ def index_of_several(call, x, places, ids):
     return call.reshape(index_select(call, joined, first, known), x.size[:first] + tuple(shape) + x.size[last + 1:])
 
 
+@op("unfold")
+def unfold(call, x, dim, size, step):
+    """Windows of a dimension: pieces of it, or, where they overlap, elements by known ids."""
+    x = call.tensor(x)
+    dim %= len(x.size)
+    count = (x.size[dim] - size) // step + 1
+    if size == step:
+        x = call.see(x, lambda v: v.narrow(dim, 0, count * size))
+    else:
+        ids = torch.arange(count)[:, None] * step + torch.arange(size)
+        x = index_select(call, x, dim, call.graph.add_constant(call.name("ids"), ids.reshape(-1), True))
+    apart = call.reshape(x, x.size[:dim] + (count, size) + x.size[dim + 1:])
+    return call.see(apart, lambda v: v.movedim(dim + 1, -1))
+
+
 @op("index_select")
 def index_select(call, x, dim, ids):
     x = call.settle(x)
@@ -241,6 +269,8 @@ def index_select(call, x, dim, ids):
     chosen = ids.base not in call.graph.constants if isinstance(ids, Tensor) else ids.data
     if chosen or dim == x.sample:
         raise Unknown("elements that are chosen by what follows from the samples, or samples that are chosen")
+    if not isinstance(ids, Tensor) and bool((ids.value < 0).any()):  # which count from the end
+        ids = call.graph.add_constant(call.name("ids"), ids.value % x.shape[dim], True)
     i = call.settle(ids)
     return call.add("index_select", [x, i], {"axis": dim}, x.shape[:dim] + i.shape + x.shape[dim + 1:], x.sample)
 

@@ -224,7 +224,7 @@ class Translation:
         each = value.unflatten(grows, (self.batch, -1))
         once = each.select(grows, 0)
         if not torch.equal(once.unsqueeze(grows).expand(each.shape), each):
-            raise Cannot(f"{call.where}: a constant that differs from sample to sample; as an argument of the model it becomes an input")
+            raise table.Unknown("a constant that differs from sample to sample; as an argument of the model it becomes an input")
         tensor = self.graph.add_constant(name or call.name("constant"), once.contiguous(), integers)
         view = tensor.view.unsqueeze(grows).expand(each.shape)
         seen = Tensor(tensor.base, tensor.shape, None, view, grows=self.batch)
@@ -367,6 +367,8 @@ def translated(attempt, model, checked):
                 where.path = refused[0].path
         except Stuck as stuck:
             where, why = stuck.where, str(stuck)
+        except table.Unknown as why:
+            raise Cannot(str(why)) from why
         path = where.path
         while path in whole:
             path = path.rpartition(".")[0]

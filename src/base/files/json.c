@@ -70,8 +70,8 @@ static json_t *load(json_load_callback_t read, void *source, json_error_t *at)
     return root;
 }
 
-/* The input of the parser, and what has been seen of it. Excessive depth, size and number of
- * values are refused here, before anything is built. */
+/* The input of the parser, and counts of the input read so far. Excessive depth, size and
+ * number of values are refused here, before anything is built. */
 struct source {
     FILE *file;       /* NULL: read from `text` */
     const char *text; /* `left` bytes remain */
@@ -247,6 +247,7 @@ enum hypar_status hp_json_read_file(struct json_document **out, const char *path
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return parse_file(out, stdin, "standard input", err);
+    TRY(hp_file_refuse_python(path, err));
 
     FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)

@@ -87,8 +87,8 @@ bool hp_json_each(const struct json *list, struct json *at);
 enum hypar_status hp_json_format(const struct json *at, const char *format,
                                  struct hypar_error *err);
 
-/* A member of an object, and where its value goes: made by the macros below. The pointer that
- * is not NULL tells the type. */
+/* A member of an object, and the variable that receives its value; made by the macros below.
+ * The pointer that is not NULL tells the type. */
 struct json_field {
     const char *key; /* "?key": may be absent, which leaves the value as it is */
     double *number, least, most;

@@ -1,4 +1,4 @@
-/* base/files/library.h - shared libraries that are loaded when they are first needed. Internal.
+/* base/files/library.h - shared libraries that are loaded on first use. Internal.
  *
  * A command that does not use a library pays nothing for it, and works where the library is
  * missing. */

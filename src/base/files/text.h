@@ -44,8 +44,8 @@ void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2
 void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A list that grows in a loop: `text`, what is between, and `more`; only `more` if `text` is
- * empty. */
+/* Append to a list in a loop: `text`, the separator and `more`; only `more` if `text` is empty.
+ */
 char *hp_joined(struct arena *arena, const char *text, const char *between, const char *more);
 
 /* A figure of a device, with its unit: "12.5 GB/s"; a length or a share has none. */

@@ -75,8 +75,7 @@ static void count_even(struct cell *cell, int64_t elements)
     cell->padded = cell->elements = r.hi - r.lo;
 }
 
-/* `by_rows`: boxes are divided by rows. */
-static void count_elements(struct finder *f, bool by_rows)
+static void count_elements(struct finder *f, const struct exchange_sides *sides)
 {
     struct pattern *p = f->pattern;
     int at[MAX_DIMS] = { 0 }, box = 0;
@@ -84,10 +83,12 @@ static void count_elements(struct finder *f, bool by_rows)
         struct cell *cell = &p->cell[c];
         for (; box < cell->box; box++)
             move_on(&f->cut, at);
-        if (by_rows && cell->pieces > 1)
+        if (sides->rows && cell->pieces > 1)
             count_rows(cell, elements_at(&f->cut, at), rows_at(&f->cut, at));
         else
             count_even(cell, elements_at(&f->cut, at));
+        if (sides->whole)
+            cell->padded = cell->padded * sides->whole / sides->slice;
     }
     for (int c = 0; c < p->n_comms; c++) {
         p->comm[c].sent_elements = p->comm[c].padding = 0;
@@ -200,7 +201,7 @@ static enum hypar_status find(struct finder *f, struct shapes *shapes,
     TRY(find_or_take_shape(f, shapes, s->writer, err));
     if (f->cut.n_accesses) {
         keep_borders(f);
-        count_elements(f, s->rows);
+        count_elements(f, s);
     }
     p->aligned = s->division == DIVIDE_NOT && hp_is_aligned(p, s->writer, s->reader);
     return HYPAR_OK;

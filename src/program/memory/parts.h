@@ -61,9 +61,11 @@ struct unit_memory {
     bool copies;      /* a step computes with copies of parameters */
     bool copies_end;  /* ... which end when their gradients are computed */
     bool *has_params; /* by unit */
+    bool *at_end;     /* ... its inputs have no errors: its gradients are summed last */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
     double *received; /* ... of those that are received from others */
     double *copied;   /* ... of copies of parameters, in the plan's precision */
+    double *held;     /* ... of the last parameter's gradient, while its unit's are summed */
     double *padding;  /* elements of divided parameters that pad them where they are together */
     double *largest;  /* by device, of the parameter at hand */
 };
@@ -90,6 +92,14 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
     const struct slot_list *list = hp_slots_of(s, device);
     return action < hp_action_count(s) ? hp_own_action(s, list, action)
                                        : hp_list_actions(s, list);
+}
+
+/* A divided parameter has so many times the elements that operators read. */
+static inline double hp_whole_times(const struct memory_maker *m, int tensor)
+{
+    int read = hp_slice_of_param(m->program->plan, tensor);
+    return (double)hp_shape_elements(&m->graph->tensors[tensor].shape) /
+           (double)hp_shape_elements(&m->graph->tensors[read].shape);
 }
 
 /* Do gradients of parameters begin with the first backward half that computes them, and end

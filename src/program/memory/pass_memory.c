@@ -1,5 +1,6 @@
-/* What each pass begins and ends on its device. */
+/* The memory that begins or ends with each pass on its device. */
 #include <math.h>
+#include <string.h>
 
 #include "base/stop.h"
 #include "program/memory/parts.h"
@@ -10,7 +11,7 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
     return each * (double)hp_box_elements(&b->box);
 }
 
-/* What lasts ------------------------------------------------------------------------- */
+/* Memory from step to step ---------------------------------------------------------------- */
 
 static void add_to_term(struct memory_maker *m, int device, enum tensor_term term, double bytes)
 {
@@ -114,13 +115,14 @@ static void add_owned(struct memory_maker *m, int sum, int tensor)
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
-    int copies = hp_state_copies(plan, tensor);
+    double copies = hp_state_copies(plan, tensor) * hp_whole_times(m, tensor);
     bool has_weights = m->units.copies && are_masters(plan) &&
                        m->finder.held.shard[tensor] != HYPAR_SHARD_PARAMETERS;
     for (int i = 0; i < u->n; i++) {
         add_to_term(m, u->device[i], TERM_optimizer, each.state * copies * u->elements[i]);
         if (has_weights)
-            add_to_term(m, u->device[i], TERM_parameters, each.weight * u->elements[i]);
+            add_to_term(m, u->device[i], TERM_parameters,
+                        each.weight * hp_whole_times(m, tensor) * u->elements[i]);
     }
 }
 
@@ -136,7 +138,7 @@ static void add_pieces(struct memory_maker *m, struct place place)
     const struct pattern *p = hp_pieces(m->program->lowering, place);
     for (int c = 0; p && c < p->n_cells; c++) {
         const struct cell *cell = &p->cell[c];
-        double elements = (double)cell->elements;
+        double elements = hp_whole_times(m, place.tensor) * (double)cell->elements;
         for (int i = 0; place.grad && i < cell->n_kept; i++)
             add_to_term(m, cell->kept[i], term, each.gradient * elements);
         if (!place.grad && cell->n_contributions)
@@ -271,12 +273,23 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
         add_to_earlier(m, body, elements);
 }
 
+/* Is an input of the graph an argument of the model, not what the model makes of its arguments
+ * (a mask of words)? */
+static bool is_argument(const struct hypar_graph *graph, int t)
+{
+    bool found = graph->n_arguments == 0; /* unknown */
+    for (int i = 0; i < graph->n_arguments && !found; i++)
+        found = strcmp(graph->arguments[i].name, graph->tensors[t].name) == 0;
+    return found;
+}
+
 /* Does the loop that trains hold an input in fp32, of which the network reads a copy? */
 static bool is_narrowed(const struct hypar_plan *plan, int t)
 {
     const struct tensor *tensor = &plan->graph->tensors[t];
     return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
            tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 && !tensor->index &&
+           is_argument(plan->graph, t) &&
            hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 

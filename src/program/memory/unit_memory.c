@@ -14,8 +14,14 @@
  *  - Where pieces are padded, so are the copies of parameters and the buffer of gradients.
  *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
  *    freed, and the gradients are copied into one buffer, from which the gradients that last
- *    are received. This buffer stays until the gradients of the next unit are copied. */
+ *    are received. This buffer stays until the gradients of the next unit are copied. Where
+ *    gradients are divided, that of the unit's last parameter is freed only when they are
+ * summed (a variable of a loop in foreach_reduce() of _fsdp_collectives.py still names it).
+ *  - The errors of a unit's inputs tell that its backward passes are over. A unit whose inputs
+ *    have none (a table of words, a first layer) waits until the backward half is over, as the
+ *    parameters do that are in no layer. */
 #include <math.h>
+#include <string.h>
 
 #include "program/memory/parts.h"
 
@@ -83,6 +89,23 @@ void hp_pad_units(struct memory_maker *m)
     }
 }
 
+/* Units that read no output of another operator which has an error. */
+static void find_units_at_end(struct memory_maker *m)
+{
+    struct unit_memory *u = &m->units;
+    u->at_end = NEW(&m->scratch, bool, u->n);
+    for (int unit = 0; unit < u->n; unit++)
+        u->at_end[unit] = true;
+    for (int op = 0; op < m->graph->n_ops; op++)
+        for (int o = 0; o < m->graph->ops[op].nest->n_inputs; o++) {
+            int t = m->graph->ops[op].tensor[o];
+            int from = t < 0 ? -1 : m->graph->tensors[t].producer;
+            if (from >= 0 && u->of_op[from] != u->of_op[op] && m->graph->tensors[t].needs_grad)
+                u->at_end[u->of_op[op]] = false;
+        }
+    u->at_end[u->n - 1] = true;
+}
+
 void hp_units_begin(struct memory_maker *m)
 {
     struct unit_memory *u = &m->units;
@@ -93,6 +116,7 @@ void hp_units_begin(struct memory_maker *m)
         int unit = hp_unit_of(&modules, op);
         u->of_op[op] = unit < 0 ? modules.n : unit;
     }
+    find_units_at_end(m);
     const struct hypar_plan *plan = m->program->plan;
     u->copies = !hp_framework_memory(&plan->simulation)->flat_gradients;
     u->copies_end = u->copies && !hp_param_how(plan).again;
@@ -103,6 +127,7 @@ void hp_units_begin(struct memory_maker *m)
     u->gathered = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->received = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->copied = NEW(&m->scratch, double, u->n * m->model->n_devices);
+    u->held = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->largest = NEW(&m->scratch, double, m->model->n_devices);
     u->padding = NEW(&m->scratch, double, u->n * m->model->n_devices);
     for (int t = 0; t < m->graph->n_tensors && plan->simulation.framework.row_shards; t++)
@@ -115,15 +140,17 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
     struct unit_memory *u = &m->units;
     int unit = unit_of_param(m, tensor),
         bytes = hp_precision_bytes(m->program->plan->precision);
+    double times = hp_whole_times(m, tensor);
     for (int i = 0; i < m->finder.n; i++) /* of both halves, alike */
         u->largest[m->finder.buffer[i].device] = 0;
     for (int i = 0; i < m->finder.n; i++) {
         const struct buffer *b = &m->finder.buffer[i];
-        double all = bytes * (double)hp_box_elements(&b->box), *most = &u->largest[b->device];
+        double all = bytes * times * (double)hp_box_elements(&b->box),
+               *most = &u->largest[b->device];
         if (all > *most) {
             u->gathered[b->device * u->n + unit] += all - *most;
             u->received[b->device * u->n + unit] += all - *most;
-            *most = all;
+            u->held[b->device * u->n + unit] = *most = all;
         }
     }
 }
@@ -132,6 +159,7 @@ void hp_copy_with_unit(struct memory_maker *m, int tensor, int device, double by
 {
     int at = device * m->units.n + unit_of_param(m, tensor);
     m->units.copied[at] += bytes;
+    m->units.held[at] = m->finder.held.shard[tensor] ? bytes : 0;
     if (m->finder.held.shard[tensor] && m->units.copies_end) /* else in the first micro-batch */
         m->units.received[at] += bytes;
 }
@@ -195,8 +223,8 @@ static void add_ends(struct memory_maker *m, struct body_memory *body,
                lasts = run[r].lasts - narrow * run[r].waits;
         now += buffer - before - u->copied[at] - u->gathered[at];
         freed += u->copied[at];
-        if (now + fmax(lasts, 0) > most) {
-            most = now + fmax(lasts, 0);
+        if (now + fmax(lasts + u->held[at], 0) > most) {
+            most = now + fmax(lasts + u->held[at], 0);
             freed_at = freed;
         }
         now += lasts;
@@ -280,6 +308,7 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
 static int find_runs(const struct memory_maker *m, const struct body_passes *p, int device,
                      int action, const double *elements, int *run_of, struct unit_run *run)
 {
+    bool backward = hp_action_phase(m->program->schedule, action) != PHASE_FORWARD;
     int n = 0, last = -1, rest = m->units.n - 1, before = -1; /* the run of the pass before */
     for (int i = p->start[device]; i < p->start[device + 1]; i++) {
         int number = p->number[i];
@@ -304,10 +333,28 @@ static int find_runs(const struct memory_maker *m, const struct body_passes *p, 
     for (int r = 0; r < n; r++) {
         run_of[run[r].unit] = -1;
         run[r].until = r + 1 < n ? run[r].until : last;
-        if (run[r].unit == rest)
+        if (run[r].unit == rest || (backward && m->units.at_end[run[r].unit]))
             run[r].last = run[r].after = last;
     }
     return n;
+}
+
+/* The order in which gradients are summed: units behind whose last pass others follow, in the
+ * order of their passes, then those that wait for the end of the backward half, what is in no
+ * layer first. The runs come in the order in which they begin. */
+static void order_by_end(const struct unit_memory *u, struct unit_run *run, int n,
+                         struct unit_run *scratch)
+{
+    int at = 0;
+    for (int r = 1; r < n; r++)
+        if (!u->at_end[run[r].unit])
+            scratch[at++] = run[r];
+    scratch[at++] = run[0];
+    for (int unit = 0; unit < u->n - 1; unit++)
+        for (int r = 1; r < n && u->at_end[unit]; r++)
+            if (run[r].unit == unit)
+                scratch[at++] = run[r];
+    memcpy(run, scratch, (size_t)n * sizeof *run);
 }
 
 void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
@@ -315,7 +362,8 @@ void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
 {
     const struct body_passes *p = body->passes;
     const struct schedule *s = m->program->schedule;
-    struct unit_run *run = NEW(&m->scratch, struct unit_run, m->units.n);
+    struct unit_run *run = NEW(&m->scratch, struct unit_run, m->units.n),
+                    *ordered = NEW(&m->scratch, struct unit_run, m->units.n);
     int *run_of = NEW(&m->scratch, int, m->units.n);
     for (int i = 0; i < m->units.n; i++)
         run_of[i] = -1;
@@ -325,12 +373,8 @@ void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
             bool backward = hp_action_phase(s, a) != PHASE_FORWARD;
             add_gathered(m, body, d, run, n, backward);
             add_copies(m, body, d, run, n, backward);
-            if (n > 1 && backward) { /* what is of no layer is summed last */
-                struct unit_run rest = run[0];
-                for (int r = 1; r < n; r++)
-                    run[r - 1] = run[r];
-                run[n - 1] = rest;
-            }
+            if (n > 0 && backward)
+                order_by_end(&m->units, run, n, ordered);
             if (backward)
                 add_gradients(m, body, run, n, run_of, elements);
         }

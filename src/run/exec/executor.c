@@ -158,6 +158,8 @@ static void make(struct executor *x)
     x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);
     x->tail.progress = NEW(&x->arena, unsigned char, x->rank->tail.n_tasks + 1);
     hp_make_records(x);
+    if (!x->backend->visible)
+        x->inputs = hp_ahead_new(&x->settings);
     hp_make_lasting(x);
     x->one = hp_new_array(x, sizeof(double));
     if (x->status == HYPAR_OK)
@@ -208,6 +210,7 @@ void hp_executor_free(struct executor *x)
     if (!x)
         return;
     hp_drop_comms(x);
+    hp_ahead_free(x->inputs);
     x->backend->array_free(x->backend, x->memory);
     x->backend->array_free(x->backend, x->workspace);
     x->backend->array_free(x->backend, x->one);

@@ -136,6 +136,21 @@ static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
     hp_array_free(own.data);
 }
 
+/* Copy an input from its staging area (ahead.h), and request the next batch's input. */
+static void take_input(struct executor *x, struct fill_request request, const struct view *to)
+{
+    size_t size = hp_tensor_element_bytes(x->graph, request.tensor, x->settings.real);
+    struct view from;
+    if (x->status == HYPAR_OK)
+        x->status = hp_ahead_take(x->inputs, &request, &to->box, size, &from, &x->error);
+    if (x->status != HYPAR_OK)
+        return;
+    x->backend->copy(x->backend, to, &from, size);
+    request.batch++;
+    if (!x->program->iteration->forward)
+        hp_ahead_ask(x->inputs, &request, &to->box, size);
+}
+
 static void fill_input(struct executor *x, const struct micro_state *m, int buffer, void *data)
 {
     const struct buffer *b = &x->rank->buffers.buffer[buffer];
@@ -143,7 +158,13 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
         return;
     struct box box = hp_micro_box(x->program, b->place.tensor, &b->box, m->micro);
     struct view view = hp_dense_view(data, &box);
-    fill_array(x, b->place.tensor, -1, hp_batch_of(x, m->micro), &view);
+    struct fill_request request = { b->place.tensor, -1, hp_batch_of(x, m->micro) };
+    if (hp_box_empty(&box))
+        return;
+    if (x->inputs)
+        take_input(x, request, &view);
+    else
+        fill_array(x, request.tensor, request.state, request.batch, &view);
 }
 
 /* A gathered parameter begins with the pieces that the rank owns. */

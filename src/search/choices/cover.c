@@ -22,7 +22,7 @@ static int by_saved(const void *a, const void *b)
     return (x->saved < y->saved) - (x->saved > y->saved);
 }
 
-/* By time per byte, then by descending memory; items that save the same by time. */
+/* By time per byte, then by descending memory; items with equal savings by time. */
 static int by_ratio(const void *a, const void *b)
 {
     const struct cover_item *x = a, *y = b;

@@ -21,8 +21,8 @@ enum { NO_DEVICES = 1 << 29 }; /* more than any machine has */
 /* A stage with a degree and a number of replicas. */
 struct option {
     double fast_s; /* its load if memory is unlimited */
-    /* Limits of the samples in flight: in the fastest way; within memory; for a T that was too
-     * low; for a T that was enough; for the current T. */
+    /* Limits of the samples in flight: if all operators use their fastest choices; within
+     * memory; for a T that was too low; for a T that was enough; for the current T. */
     int16_t fast, least, low, high, now;
 };
 
@@ -373,7 +373,7 @@ static void trace(struct solver *s, int layer, double limit_s, struct chosen *ou
     }
 }
 
-/* Is there a pipeline whose stages accept_shape at most `limit_s`? If so, *out has it. */
+/* Is there a pipeline whose stages take at most `limit_s`? If so, it goes to *out. */
 static bool probe(struct solver *s, double limit_s, struct chosen *out)
 {
     int layer = fill(s, limit_s);

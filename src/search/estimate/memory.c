@@ -1,6 +1,6 @@
-/* Memory of a plan: what each device holds of a micro-batch, from when to when, and how many of
- * them are in flight at each slot. As program/memory counts it, but with one box for each
- * place and device. */
+/* Memory of a plan: the tensors of a micro-batch that each device holds, their lifetimes, and
+ * the micro-batches in flight at each slot. program/memory counts the same from the program;
+ * here each place and device has one box. */
 #include <math.h>
 #include <string.h>
 
@@ -84,8 +84,8 @@ static struct stage_bytes *bytes_at(const struct memory_finder *f, struct stage_
 
 /* Devices -------------------------------------------------------------------------------- */
 
-/* Devices that do the same with parts of the same sizes hold as much of each micro-batch: one
- * of them is looked at. */
+/* Devices with the same passes and part sizes hold equally many bytes of each micro-batch: only
+ * one of them is counted. */
 static void find_alike(struct memory_finder *f)
 {
     const struct lowering *s = f->s;
@@ -256,9 +256,9 @@ static void hold(struct memory_finder *f, const struct touch *t)
     h->writes |= t->writes;
 }
 
-/* What is received begins with the exchange. What is sent lasts until the pass after it; to
- * another stage, until the backward half begins; backward, or where no pass comes after it,
- * until the next slot is over. */
+/* A received tensor begins with the exchange. A sent tensor lasts until the pass after the
+ * exchange; if sent to another stage, until the backward half begins; if sent backward, or if
+ * no pass follows, until the next slot is over. */
 static void hold_comm(struct memory_finder *f, const struct exchange *e,
                       const struct comm *comm)
 {
@@ -433,7 +433,7 @@ static void find_most(struct memory_finder *f)
 
 /* Slots ----------------------------------------------------------------------------------- */
 
-/* Bytes that a device needs in addition to those that last from step to step. */
+/* Bytes of a device in addition to those that last from step to step. */
 struct slots_need {
     double least, about, most;
 };
@@ -442,7 +442,9 @@ struct slots_need {
 static struct slots_need most_of_slots(const struct memory_finder *f,
                                        const struct slot_list *list, int device)
 {
-    double others = 0, over = 0, touched = 0, once = 0; /* once: it comes early, or goes late */
+    double others = 0, over = 0, touched = 0,
+           once = 0; /* the largest touched: counted twice, for a micro-batch that begins early
+                        and one that ends late */
     bool apart = f->s->iteration.apart;
     struct slots_need out = { 0 };
     for (int i = 0; i < list->n_slots; i++) {

@@ -123,8 +123,8 @@ static bool reads_all(const struct hypar_graph *g, int i)
     return true;
 }
 
-/* A tensor that is kept from the forward half on ends with the last task that reads it:
- * wherever the operator of this task is, the tensor is kept. */
+/* A tensor that is kept from the forward half on ends with the last task that reads it. The
+ * tensor is kept on each device with an operator that reads it. */
 static void add_kept(struct op_needs *n, const struct hypar_program *program)
 {
     const struct hypar_graph *g = program->plan->graph;

@@ -41,7 +41,7 @@ double hp_element_state_bytes(const struct problem *problem, bool again, enum hy
 double hp_param_state_bytes(const struct problem *problem, bool again);
 double hp_measured_state_bytes(const struct problem *problem);
 
-/* By operator: is it computed again, as a word says? */
+/* By operator: does this setting of recomputation compute it again? */
 const bool *hp_recomputed(struct arena *arena, const struct problem *problem,
                           enum hypar_recompute word);
 

@@ -52,7 +52,7 @@ int *hp_first_stages(const struct lowering *s, struct arena *arena)
     return first;
 }
 
-/* A phase of a stage, gone through item by item: parameters that are divided are gathered some
+/* The walk through a phase of a stage, item by item: divided parameters are gathered some
  * operators ahead. */
 struct phase_walk {
     double now_s, link_s;     /* when devices, and the link of parameters, are free */
@@ -76,7 +76,7 @@ struct maker {
     int *first;     /* by device: its first stage in busy_s */
     double *busy_s; /* [device][stage of the device][phase] */
     double *op_s;   /* [op][phase]: of its slowest part */
-    double *come_s; /* [op][phase]: when what it gathers has come */
+    double *come_s; /* [op][phase]: arrival of its gathered parameters */
     double *done_s; /* [stage][phase][gathered operator] */
     int *number;    /* [op][phase]: which of the gathered operators it is, from 1; 0: none */
     struct phase_walk *walk;   /* [stage][phase] */
@@ -179,8 +179,8 @@ static bool is_waited_for(const struct maker *m, const struct comm *comm, int st
     return any && !hp_is_inside(m->s, comm);
 }
 
-/* A tensor that several stages read passes to all of them in one exchange. Each of these stages
- * waits for the comms in which its own devices take part. */
+/* One exchange passes a tensor to all stages that read it. Each of these stages waits for the
+ * comms in which its own devices take part. */
 static void add_hop(struct maker *m, int body, const struct exchange *e,
                     const struct pattern *pattern, int from)
 {

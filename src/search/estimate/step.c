@@ -1,5 +1,5 @@
-/* The time of a step: groups of devices go through their slots, each of which waits for what
- * its stage receives. */
+/* The time of a step: groups of devices go through their slots; each slot waits for the
+ * messages to its stage. */
 #include <math.h>
 
 #include "search/estimate/estimate.h"
@@ -12,7 +12,8 @@ struct walk {
     double *free_s;     /* by list: when its last slot was over */
     double *sums_s;     /* by list: when sums of divided gradients are over */
     double *last_s;     /* by stage: when its last backward or gradient slot began */
-    /* By direction, stage and micro-batch: what has not come yet, and when the last came. */
+    /* By direction, stage and micro-batch: the number of missing messages, and the arrival of
+     * the last one. */
     int *missing[2];
     double *come_s[2];
     double *link_s[2]; /* [from][to]: when the link is free */

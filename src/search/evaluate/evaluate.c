@@ -12,7 +12,7 @@
 #include "search/limits.h"
 #include "search/runnable.h"
 
-/* Links that messages cross take as long to look at as one task. */
+/* So many crossed links cost as much simulation as one task. */
 enum { CROSSED_LIKE_TASK = 32 };
 
 /* Allow this part of a budget: tasks of one whole plan, parts of two. */
@@ -92,8 +92,9 @@ static double at_least(double step_s, double off)
     return off < INFINITY ? step_s * fmax(off, 1) : step_s;
 }
 
-/* The step that a candidate is expected to take. The first of its like is taken to be half as
- * far off as others of its family. */
+/* The expected step of a candidate: its closed form, corrected by the error of similar
+ * candidates. The first candidate of a key takes the square root of its family's least error.
+ */
 static double expected_s(struct evaluation *e, const struct estimate *p)
 {
     const struct estimate_error *error = error_of(e, p->alike);
@@ -176,8 +177,8 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
-/* What a plan needs that is not simulated: exactly, or in closed form where it has no program
- * or would take long to lower. */
+/* The memory need of a plan that is not simulated: exact, or in closed form if the plan has no
+ * program or its lowering would take long. */
 static struct fullest need_of(const struct evaluation *e, const struct estimate *estimate,
                               const struct hypar_plan *plan)
 {
@@ -343,8 +344,8 @@ void hp_accept(struct evaluation *e, struct hypar_found *found)
         hp_note_part(found, &e->best.part);
 }
 
-/* Of those that cannot fit, the one that needs least, unless it needs hardly less than the
- * nearest so far. */
+/* Of the candidates that cannot fit, the one that needs least memory; NULL if it needs hardly
+ * less than the nearest so far. */
 static struct estimate *next_nearest(const struct evaluation *e, const struct fullest *nearest)
 {
     struct estimate *next = NULL;
@@ -355,7 +356,7 @@ static struct estimate *next_nearest(const struct evaluation *e, const struct fu
     return next && HP_ABOUT_EQUAL * next->least_part < nearest->part ? next : NULL;
 }
 
-/* What the candidate that lacks least needs. */
+/* The memory need of the candidate that is nearest to fitting. */
 static struct fullest find_nearest(struct evaluation *e)
 {
     struct fullest nearest = { .part = INFINITY };

@@ -35,11 +35,11 @@ struct verdict {
     struct fullest memory; /* what the fullest device needs and has (room.h) */
 };
 
-/* About a plan that is simulated as a whole already. */
+/* The verdict on a plan that is already simulated as a whole. */
 struct verdict hp_simulated_verdict(const struct problem *problem,
                                     const struct hypar_found *found);
 
-/* What there is to say about this plan; found->simulated and info.not_simulated are set. */
+/* The verdict on this plan; sets found->simulated and info.not_simulated. */
 struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found);
 
 #endif /* SEARCH_EVALUATE_JUDGE_H */

@@ -137,8 +137,8 @@ static enum hypar_status extrapolate(struct reducing *r, struct hypar_error *err
     return HYPAR_OK;
 }
 
-/* Devices that do the same hold the same, but may have different memories: then all of them are
- * looked at. */
+/* Devices with the same tasks hold the same bytes, but may have memories of different sizes:
+ * then all of them are checked. */
 static void note_memory(struct reducing *r, const struct problem *problem)
 {
     const bool *devices = r->device;

@@ -11,8 +11,8 @@
  *   exact        the count of the program's model of memory, which the simulator tells too. It
  *                needs a program: up to seconds for a large network on many devices.
  *
- * What a whole plan keeps from step to step, before it is lowered, is plan/state.c's.
- * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
+ * plan/state.c counts the state of a whole plan before the plan is lowered. PipeDream cuts by
+ * the formula of its paper, hp_pipeline_memory(). */
 #ifndef SEARCH_EVALUATE_ROOM_H
 #define SEARCH_EVALUATE_ROOM_H
 
@@ -20,16 +20,17 @@
 
 struct lowering_cache; /* of a lowering (program/lowering.h) */
 
-/* What a device may use: the limit that is asked for, or its own memory, without what is no
- * tensor (plan/memory_terms.h). Needs below are without that, too. */
+/* The bytes of a device for tensors: the user's limit, or the device's own memory, less the
+ * terms that are not tensors (plan/memory_terms.h). All needs below are of tensors alone, too.
+ */
 double hp_room(const struct problem *problem, int device);
 
-/* Note a device's memory, which a program counts, beside that room. */
+/* Compare a device's memory, counted from a program, with that room, and update `f`. */
 void hp_note_device(struct fullest *f, const struct problem *problem, int device,
                     const struct hypar_memory *memory);
 
-/* ... the device that has least; and the parameters that it can hold, with gradients and
- * optimizer, in a plan without micro-batches and stages. */
+/* The room of the device with the least; and the number of parameters for which that room
+ * suffices, with gradients and optimizer, in a plan without micro-batches and stages. */
 double hp_least_room(const struct problem *problem);
 double hp_room_for_params(const struct problem *problem);
 
@@ -72,7 +73,7 @@ int hp_find_measured(const struct hypar_graph *graph);
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err);
 
-/* The words behind what a device has (hp_room_words()). */
+/* The words that a message appends to a device's room (hp_room_words()). */
 const char *hp_problem_room_words(const struct problem *problem);
 
 /* No plan fits; *f is of the nearest, which `planner` made (NULL: not said). */

@@ -31,9 +31,9 @@ struct equal_plan {
     struct plan_figures figures;
 };
 
-/* Of two plans that are equally fast (hp_are_equal()), is the first to be preferred? Its
- * fullest device keeps clearly more memory, and its step is not predicted less surely; or it is
- * simpler, and its fullest device not clearly fuller. */
+/* Is the first of two equally fast plans (hp_are_equal()) preferred? It is if its fullest
+ * device has clearly more free memory and its prediction is no less certain, or if it is
+ * simpler and its fullest device is not clearly fuller. */
 bool hp_is_preferred(const struct equal_plan *a, const struct equal_plan *b);
 
 /* Why `chosen` is preferred to `fastest`, which is called `other`: "as fast as the plan of dp,

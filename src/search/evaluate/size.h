@@ -13,8 +13,8 @@ double hp_plan_instances(const struct hypar_plan *plan);
  * search then simulates a part of the plan (reduced.h). */
 bool hp_is_large(const struct hypar_plan *plan);
 
-/* A simulation goes slot by slot. Does a search that compares many plans estimate this one
- * instead, as it has many micro-batches or tasks? */
+/* A simulation goes slot by slot. Does a search that compares many plans estimate this plan
+ * instead, because of its many micro-batches or tasks? */
 bool hp_is_estimated(const struct hypar_plan *plan);
 
 /* Does a plan have so many parts that its lowering takes long? */
@@ -23,7 +23,7 @@ bool hp_has_many_parts(const struct hypar_plan *plan);
 /* Is a plan too large to be simulated even in part? `options` may be NULL. */
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options);
 
-/* Is the sum of the parts of large plans above what is simulated without being asked? */
+/* Is the sum of the parts of large plans above the limit of unrequested simulations? */
 bool hp_are_many_parts(double parts);
 
 /* HYPAR_UNSUPPORTED, with the number of tasks, if the problem is too large to be simulated many

@@ -11,8 +11,8 @@
 
 /* Machines ------------------------------------------------------------------------------- */
 
-/* Figures of a machine that change together: rates double, times halve. So do the joules of an
- * operation and of a byte: what is twice as fast takes the same power. */
+/* Figures of a machine that change together: rates double, times halve. The joules of an
+ * operation and of a byte halve, too: a device of twice the speed takes the same power. */
 struct figures {
     const char *what;
     enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_POWER, OF_MEMORY, OF_HOSTS } of;
@@ -204,7 +204,7 @@ static struct hypar_plan *plan_without(const struct changes *c, const struct pro
     return changed;
 }
 
-/* Of devices that are unlike: each class left out. */
+/* If devices differ: try the plan without each class. */
 static void try_without(struct changes *c)
 {
     struct arena scratch = { 0 };

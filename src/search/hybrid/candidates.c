@@ -49,7 +49,7 @@ static void list_numbers(struct candidates *s)
 
 /* Candidates ------------------------------------------------------------------------------- */
 
-/* Is there one of the same shape that takes as long? It is hardly another plan. */
+/* Is there a candidate of the same shape and step? It is almost certainly the same plan. */
 static bool is_known(const struct candidates *s, const struct candidate *c)
 {
     for (int i = 0; i < s->n; i++) {
@@ -215,13 +215,14 @@ static void try_each(struct candidates *s, int each)
         if (!(all || few) || !may_have_stages(s, groups))
             continue;
         try_numbers(s, shape);
-        shape.size = 1; /* closed forms are best at what is only replicated */
+        shape.size = 1; /* closed forms are most accurate for stages that are only replicated */
         if (groups == 1)
             try_numbers(s, shape);
     }
 }
 
-/* The least number of devices of unequal groups: not too many of them make up all. */
+/* The unit of devices of unequal groups: the least divisor of the devices with at most HP_FEW
+ * units. */
 static int quantum_of(const struct candidates *s)
 {
     int n = hypar_machine_device_count(s->problem->machine), quantum = 1;
@@ -283,8 +284,8 @@ static void try_unequal(struct candidates *s, struct pipeline_shape shape)
             try_directions(s, shape);
 }
 
-/* For the best so far: stages that are only replicated, unequal ones, and numbers of
- * micro-batches between those that were tried. */
+/* Add variants of the best candidate: stages that are only replicated, unequal stages, and
+ * numbers of micro-batches between those tried before. */
 static void refine(struct candidates *s)
 {
     int64_t batch = s->problem->graph->batch;

@@ -5,7 +5,7 @@
 #include "cost/collective.h"
 #include "search/hybrid/stage.h"
 
-/* Bytes of a message that is long: bandwidth decides which way is best, not latency. */
+/* Bytes of a long message: bandwidth, not latency, decides which algorithm is best. */
 static const double LARGE_BYTES = 16e6;
 
 /* The time per byte that the busiest link is occupied by all groups of a sum together.

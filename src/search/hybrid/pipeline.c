@@ -2,8 +2,9 @@
  *
  * A step grows with the sum of the stages' times and with the longest of them. For each bound
  * of the longest, from none downwards to each that is reached, the least sum is found; the best
- * of these is the best of all. A stage's memory depends on the stages behind it, for as many
- * micro-batches are in flight: they are counted from the end. */
+ * of these results is the optimum. A stage's memory depends on the number of stages behind it,
+ * because this number determines its micro-batches in flight. So stages are counted from the
+ * end. */
 #include "search/hybrid/pipeline.h"
 
 #include <math.h>
@@ -80,7 +81,7 @@ struct cutting {
         double time_s, border_bytes, gradient_s;
     } * time;      /* [k][at][block][how it begins and ends, or lo][units] */
     double *sum_s; /* [k][at][lo]: least of the stages from unit lo on */
-    struct cut {   /* where the first of them begins and ends, and its devices */
+    struct cut {   /* units and devices of the first of these stages */
         int at, lo, hi, block;
     } * first;
     struct cut *cut;         /* [stage]: the cut with the least sum */
@@ -143,8 +144,8 @@ static void find_time(struct cutting *c, int k, const struct cut *cut, struct st
                                 e.border_bytes, e.gradient_s };
 }
 
-/* How what comes into a stage comes from the one before it: its devices get it from as many
- * that lie before them (of the first group of a turn: from the last group). */
+/* The hop into a stage: its devices receive from equally many devices before them (the first
+ * group of a round: from the last group). */
 static struct line hop_into(struct cutting *c, int at, int b)
 {
     int n = c->block[b] * c->shape->n_devices, to = first_device(c, at, c->block[b]);
@@ -280,7 +281,7 @@ static void add_block(struct cutting *c, int block)
     }
 }
 
-/* What groups may have: the same each, or any part of all. */
+/* The sizes of groups: all equal, or any number of quanta. */
 static void list_blocks(struct cutting *c)
 {
     int n = hypar_machine_device_count(c->h->problem->machine);

@@ -21,7 +21,7 @@ struct pipeline_shape {
 
 struct candidate_stage {
     struct stage stage;
-    int first; /* its first device; stage.first is that of the first equal stage */
+    int first; /* its first device; stage.first is the first device of the first equal stage */
     struct stage_estimate estimate;
 };
 

@@ -11,8 +11,8 @@ static const struct op_parts *parts_of(const struct submesh_model *m,
     return hp_op_parts(m, submesh, op, state[m->var_of[op]]);
 }
 
-/* Of too many, one more counts as the one with most parts: the fewest devices hold each of its
- * elements, so that no less memory is counted than is needed. */
+/* The index of a partition of parameters into so many parts. If there are too many different
+ * partitions, a further one counts as the one with most parts. */
 static int partition_of(struct splitting *s, int parts)
 {
     int i = 0, most = 0;
@@ -129,7 +129,7 @@ double hp_touched_bytes(const struct submesh_model *m, const struct submesh *sub
     return activation_bytes(m, hp_op_parts(m, submesh, op, state), op, false);
 }
 
-/* Until all are added, the sums of a unit stand at the unit behind it. */
+/* Until all operators are added, the sums of unit u are in unit u + 1. */
 static void add_op(struct submesh_model *m, const struct submesh *submesh, int u, int op,
                    struct splitting *s)
 {

@@ -33,7 +33,7 @@ struct cut_units hp_units(const struct submesh_model *model, const double *op_s)
  * sooner than parameters arrive from many devices. */
 enum { GATHER_AHEAD = 4, GATHER_FAR_AHEAD = 4 * GATHER_AHEAD };
 
-/* What is added up over units, for a micro-batch. */
+/* The costs of a micro-batch that are summed over units. */
 enum unit_sum {
     TIME_S,    /* of all passes and exchanges inside units */
     COMPUTE_S, /* part of TIME_S without exchanges */

@@ -19,7 +19,7 @@ struct state_bound {
     double fixed_bytes, kept_bytes, touched_bytes;
 };
 
-/* Both, one after the other. */
+/* The bound of two parts in sequence. */
 static struct state_bound both(const struct state_bound *a, const struct state_bound *b)
 {
     return (struct state_bound){ a->own_s + b->own_s, fmax(a->last_s, b->last_s),

@@ -179,7 +179,7 @@ void hp_submesh_split(const struct submesh_model *model, int op,
                       const struct submesh_state *state, const struct submesh_place *place,
                       struct arena *arena, struct split *split, int *device);
 
-/* The time of a term in these states of its two ends, as far as other work waits for it. */
+/* The part of a term's time, in these states of its two ends, for which other work waits. */
 double hp_submesh_term(struct submesh_model *model, const struct submesh *submesh, int class,
                        int from, int to);
 

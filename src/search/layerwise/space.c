@@ -273,7 +273,7 @@ static void number_variables(struct optcnn_space *s)
     for (int op = 0; op < n_ops; op++) {
         int node = l->node_of_op[op];
         s->var_of[op] = node >= 0 ? l->node[node].var : s->n_vars++;
-        if (node < 0) /* reads only model inputs: has a state of its own */
+        if (node < 0) /* an operator that reads only model inputs has a state of its own */
             s->lead[s->var_of[op]] = op;
         else if (s->lead[s->var_of[op]] < 0)
             s->lead[s->var_of[op]] = op;

@@ -75,7 +75,7 @@ static enum hypar_status choose_columns(struct joint *j, struct elimination_resu
     for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++) {
         int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
         if (u == v)
-            continue; /* the column's cost has it */
+            continue; /* counted in the column's cost */
         edges[n_edges++] =
             (struct elimination_edge){ u, v,
                                        fill_pair(j, &l->edge[e], n_states[u], n_states[v]) };

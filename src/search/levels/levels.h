@@ -11,8 +11,8 @@
 enum by_sample { NO_LAYER, CONVOLUTIONS, EVERY_LAYER };
 
 struct level_rules {
-    /* Types that a weighted node may have: the first set that has any of the node's types, or
-     * all its types if neither set has. Joins may take any type. */
+    /* Types that a weighted node may have: the first set that contains a type of the node, or
+     * all types of the node if neither set does. Joins may take any type. */
     unsigned convolution[2], other[2];
     bool chooses; /* the planner has a choice to make */
     enum by_sample by_sample;

@@ -2,9 +2,9 @@
  *
  * A follower has no multiply-adds of its own and reads the output of another operator, its
  * producer: it has the same split and devices as its producer. (The nodes of hp_layered()
- * differ: they go by weights, not by multiply-adds, and a join of several nodes is a node of
- * its own.) Operators that share a parameter are a family. A branch is a run of operators, each
- * of which feeds only the next one and reads only from the one before. */
+ * differ: layers are defined by weights, not by multiply-adds, and a join of several nodes is a
+ * node of its own.) Operators that share a parameter are a family. A branch is a run of
+ * operators, each of which feeds only the next one and reads only from the one before. */
 #ifndef SEARCH_MCMC_GROUPS_H
 #define SEARCH_MCMC_GROUPS_H
 

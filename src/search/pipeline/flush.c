@@ -38,6 +38,7 @@ struct flush_search {
     const struct problem *problem;
     struct arena *arena;
     const struct cut_states *states;
+    struct straight_cuts *cuts;
     struct cut_points points; /* between repeated layers */
     struct pipeline_machine machine;
     double latency_s;
@@ -67,8 +68,8 @@ static int top_span(const struct pipeline_machine *m)
     return span;
 }
 
-/* What one stage of `replicas` devices can send to the next, where the two are furthest apart.
- */
+/* Bandwidth from a stage of `replicas` devices to the next stage, for the pair of stages that
+ * is furthest apart. */
 static double stage_bytes_per_s(const struct flush_search *c, int replicas)
 {
     const struct pipeline_machine *m = &c->machine;
@@ -91,8 +92,8 @@ static double sync_s(const struct flush_search *c, double weight_bytes, int repl
 }
 
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
- * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
- * their gradients. */
+ * slowest stage, with the time of its messages because nothing overlaps; then the replicas of
+ * each stage sum their gradients. */
 static void estimate(struct flush_search *c, struct flush_candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
@@ -238,18 +239,14 @@ static bool cut_layers(const struct flush_search *c, struct flush_cut *cut)
  * whose workers are the groups of replicas. */
 static bool cut_for(struct flush_search *c, struct flush_cut *k, double bytes_per_s)
 {
-    struct pipeline pipeline;
-    struct pipeline_problem p = { .states = c->states,
-                                  .machine = { .n_levels = 1,
-                                               .workers = { k->n_stages },
-                                               .bytes_per_s = { bytes_per_s } },
-                                  .straight = true,
-                                  .stop = c->problem->options->stop };
-    if (k->n_stages > c->states->n ||
-        hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
+    if (k->n_stages > c->states->n)
         return false;
-    k->stage = pipeline.stage;
-    c->evaluated += pipeline.evaluated;
+    const struct pipeline *cut = hp_straight_cut(c->cuts, c->states, k->n_stages, bytes_per_s,
+                                                 c->problem->options->stop);
+    if (!cut)
+        return false;
+    k->stage = cut->stage;
+    c->evaluated += cut->evaluated;
     return true;
 }
 
@@ -261,8 +258,8 @@ static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
     return a->n_stages == b->n_stages;
 }
 
-/* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
- * for; none where a replica would have no sample. */
+/* Add a candidate for each number of micro-batches of even sizes (if the batch allows it), or
+ * for the number that the options ask for; none if a replica would have no sample. */
 static void add_micro_batches(struct flush_search *c, struct flush_cut *cut)
 {
     int64_t asked = c->problem->options->micro_batches;
@@ -327,8 +324,8 @@ static void add_cut(struct flush_search *c, const struct flush_cut *from)
     c->n_cuts += cut->n > 0;
 }
 
-/* The cuts into so many stages: at layers that the model repeats, else for all speeds of links.
- */
+/* Add the cuts into so many stages: at layers that the model repeats, else for all speeds of
+ * links. */
 static void add_cuts(struct flush_search *c, int n_stages, int replicas)
 {
     struct flush_cut cut = { .n_stages = n_stages, .replicas = replicas };
@@ -341,7 +338,7 @@ static void add_cuts(struct flush_search *c, int n_stages, int replicas)
         add_cut(c, &cut);
 }
 
-/* All numbers of stages that use every device, or the one that is asked for. */
+/* Add each number of stages that uses every device, or the number that the options ask for. */
 static void add_depths(struct flush_search *c)
 {
     int n_devices = hypar_machine_device_count(c->problem->machine);
@@ -554,7 +551,9 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                                          .follow = follow,
                                          .off = HP_OFF_MUCH * HP_OFF_MUCH };
     struct evaluation evaluation;
+    struct straight_cuts own = { .arena = c.arena };
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
+    c.cuts = problem->cuts ? problem->cuts : &own;
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
     c.points = find_points(&c, layers);

@@ -32,10 +32,9 @@ struct level {
     int workers;
     double bytes_per_s;
     double spread; /* workers of one component */
-    int below;     /* components of the level below: the first stage's synchronisation is
-                    * divided by it */
-    bool limited;  /* memory is limited: at the lowest level, where stages are on single
-                    * workers */
+    int below;    /* components of the level below: divides the first stage's synchronisation */
+    bool limited; /* memory is limited: at the lowest level, where stages are on single
+                   * workers */
     double *table;
     struct factors *factors; /* by replicas */
     /* For each row and m, the best cut of the previous state: a good first guess. */
@@ -290,7 +289,7 @@ static struct best_cut find_best_cut(struct solver *s, int l, int i, int j, int 
     int most = s->problem->straight ? 1 : m - 1;
     size_t guess = (size_t)i * (size_t)level->workers + (size_t)m - 1;
     c.best_s = one_stage_s(s, l, i, j, m);
-    if (m == 1)
+    if (m == 1 || (most == 1 && m > j - i + 1 && !s->problem->use_fewer)) /* too few states */
         return c;
     if (s->problem->use_fewer && at(s, level, i, m - 1)[j] < c.best_s) {
         c.best_s = at(s, level, i, m - 1)[j];
@@ -348,8 +347,7 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     }
 }
 
-/* Trace back
- * ---------------------------------------------------------------------------------- */
+/* Trace back ------------------------------------------------------------------------------ */
 
 /* The stages of A(i, j, m) at level l, in order; at most as many as there are states. */
 static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l, int i, int j,
@@ -464,4 +462,43 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
         return HYPAR_OK;
     return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all devices%s",
                    problem->memory_bytes > 0 ? " fits into memory" : "");
+}
+
+/* All that a straight cut without a limit of memory depends on. */
+struct straight_key {
+    uint64_t states;
+    int64_t n_stages;
+    double bytes_per_s;
+};
+
+static uint64_t hash_of(const struct cut_states *states)
+{
+    size_t n = (size_t)states->n;
+    uint64_t hash = hp_hash(HP_HASH_START, states->cost.time_s, n * sizeof(double));
+    hash = hp_hash(hash, states->cost.cut_bytes, n * sizeof(double));
+    return states->chain
+               ? hp_hash(hash, states->through, n * sizeof(int))
+               : hp_hash(hash, states->set, n * (size_t)states->n_words * sizeof(uint64_t));
+}
+
+const struct pipeline *hp_straight_cut(struct straight_cuts *cuts,
+                                       const struct cut_states *states, int n_stages,
+                                       double bytes_per_s, const volatile sig_atomic_t *stop)
+{
+    struct straight_key key = { hash_of(states), n_stages, bytes_per_s };
+    void **kept = hp_memo(&cuts->memo, cuts->arena, &key, sizeof key);
+    struct pipeline_problem p = {
+        .states = states,
+        .machine = { .n_levels = 1, .workers = { n_stages }, .bytes_per_s = { bytes_per_s } },
+        .straight = true,
+        .stop = stop
+    };
+    if (!*kept) {
+        struct pipeline *found = NEW(cuts->arena, struct pipeline, 1);
+        if (hp_pipeline_solve(cuts->arena, &p, found, NULL) != HYPAR_OK && hp_stopped(stop))
+            return NULL;
+        *kept = found;
+    }
+    const struct pipeline *found = *kept;
+    return found->stage ? found : NULL;
 }

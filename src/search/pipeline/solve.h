@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/stop.h"
+#include "base/table.h"
 #include "search/pipeline/states.h"
 
 struct pipeline_problem {
@@ -34,5 +35,18 @@ double hp_pipeline_work(const struct pipeline_machine *machine, int n_states);
  * hp_check_stop(). The result lives in `arena`. */
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,
                                     struct pipeline *out, struct hypar_error *err);
+
+/* Cuts of straight pipelines that are kept, because the planners of pipelines, and one planner
+ * for several machines, ask for the same ones. Zero-initialised but for the arena is empty. */
+struct straight_cuts {
+    struct arena *arena;
+    struct memo memo; /* of struct pipeline */
+};
+
+/* Cut the states into n_stages, each on one worker, with links of bytes_per_s between them, so
+ * that the slowest is fastest. NULL: there is no such cut, or the search was stopped. */
+const struct pipeline *hp_straight_cut(struct straight_cuts *cuts,
+                                       const struct cut_states *states, int n_stages,
+                                       double bytes_per_s, const volatile sig_atomic_t *stop);
 
 #endif /* SEARCH_PIPELINE_SOLVE_H */

@@ -25,12 +25,45 @@ struct attention {
     struct cuda_attention args;
 };
 
+static pass_set passes_of(const struct kernel_call *call)
+{
+    return call->passes ? call->passes : (pass_set)1 << call->pass;
+}
+
+/* The view of an operand that one of the passes reads or writes; NULL: there is none. */
+static const struct view *view_of(const struct kernel_call *call, const char *name)
+{
+    struct kernel_call one = *call;
+    pass_set passes = passes_of(call);
+    for (one.pass = 0; passes >> one.pass; one.pass++)
+        if (passes >> one.pass & 1 && hp_call_view(&one, name))
+            return name[1] ? &call->grad[hp_operand(call->nest, name[1])]
+                           : &call->value[hp_operand(call->nest, name[0])];
+    return NULL;
+}
+
+static bool writes(const struct kernel_call *call, const char *name)
+{
+    struct kernel_call one = *call;
+    pass_set passes = passes_of(call);
+    for (one.pass = 0; passes >> one.pass; one.pass++)
+        if (passes >> one.pass & 1 && hp_call_writes(&one, name))
+            return view_of(call, name) != NULL;
+    return false;
+}
+
+static bool is_fresh(const struct kernel_call *call, const char *name)
+{
+    bool grad = name[1];
+    return (grad ? call->fresh_grad : call->fresh) >> hp_operand(call->nest, name[grad]) & 1;
+}
+
 static struct place place_of(const struct kernel_call *call, const char *name, bool *fits)
 {
     const struct nest *nest = call->nest;
     const struct target target = { .axes = nest->pass[call->pass].axes };
-    const struct view *view = hp_call_view(call, name);
-    bool grad = name[0] == 'd' && name[1];
+    const struct view *view = view_of(call, name);
+    bool grad = name[1];
     struct place p = { .is_there = view != NULL };
     struct affine f;
     if (!view)
@@ -154,51 +187,59 @@ static void launch(const struct attention *at, const char *kernel, struct cuda_g
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* A block for each query. */
+/* A warp for each query. */
 static struct cuda_grid queries(const struct attention *at)
 {
-    return (struct cuda_grid){ { (unsigned)(at->args.heads * at->args.queries) },
+    enum { EACH = CUDA_ATTENTION_THREADS / 32 };
+    int64_t rows = at->args.heads * at->args.queries;
+    return (struct cuda_grid){ { (unsigned)((rows + EACH - 1) / EACH) },
                                { CUDA_ATTENTION_THREADS },
                                0 };
 }
 
-/* One sample, window and member of each group. `first`: nothing has been added to gradients of
- * keys and values yet. */
-static void attend(const struct attention *at, bool first)
+/* Forward: the statistics m, or y, or both. */
+static void attend_forward(const struct attention *at)
+{
+    const struct kernel_call *call = at->call;
+    bool m = writes(call, "m"), y = writes(call, "y");
+    int64_t q = at->args.queries, s = at->args.keys;
+    struct matrix scores = scores_of(at, at->args.scores);
+    multiply(at, scores, matrix_of(at, &at->x, at->q, at->d),
+             transposed(matrix_of(at, &at->k, at->s, at->d)),
+             (int64_t[]){ q, s, extent(at, at->d) }, at->args.scale, true);
+    launch(at, m && y ? "statistics_weigh" : m ? "statistics" : "weigh", queries(at));
+    if (y)
+        multiply(at, matrix_of(at, &at->y, at->q, at->e), scores,
+                 matrix_of(at, &at->v, at->s, at->e), (int64_t[]){ q, extent(at, at->e), s }, 1,
+                 is_fresh(call, "y"));
+}
+
+/* Backward: some of dv, dx, dk. `first`: nothing has been added to gradients of keys and values
+ * yet. */
+static void attend_backward(const struct attention *at, bool first)
 {
     const struct kernel_call *call = at->call;
     const struct cuda_attention *a = &at->args;
+    bool dv = writes(call, "dv"), dx = writes(call, "dx"), dk = writes(call, "dk");
     int64_t q = a->queries, s = a->keys, d = extent(at, at->d), e = extent(at, at->e);
-    struct matrix x = matrix_of(at, &at->x, at->q, at->d),
-                  k = matrix_of(at, &at->k, at->s, at->d);
-    struct matrix v = matrix_of(at, &at->v, at->s, at->e);
+    struct matrix x = matrix_of(at, &at->x, at->q, at->d);
+    struct matrix k = matrix_of(at, &at->k, at->s, at->d);
     struct matrix dy = matrix_of(at, &at->dy, at->q, at->e);
     struct matrix scores = scores_of(at, a->scores), errors = scores_of(at, a->dp);
-    bool fresh = call->nest->pass[call->pass].writes & call->fresh;
-    bool fresh_grad = call->nest->pass[call->pass].writes_grad & call->fresh_grad;
     multiply(at, scores, x, transposed(k), (int64_t[]){ q, s, d }, a->scale, true);
-    if (hp_call_writes(call, "m")) {
-        launch(at, "statistics", queries(at));
-        return;
-    }
-    if (hp_call_writes(call, "y") || hp_call_writes(call, "dv")) {
-        launch(at, "weigh", queries(at));
-        if (hp_call_writes(call, "y"))
-            multiply(at, matrix_of(at, &at->y, at->q, at->e), scores, v, (int64_t[]){ q, e, s },
-                     1, fresh);
-        else
-            multiply(at, matrix_of(at, &at->dv, at->s, at->e), transposed(scores), dy,
-                     (int64_t[]){ s, e, q }, 1, fresh_grad && first);
-        return;
-    }
-    multiply(at, errors, dy, transposed(v), (int64_t[]){ q, s, e }, 1, true);
-    launch(at, "errors", queries(at));
-    if (hp_call_writes(call, "dx"))
+    if (dx || dk)
+        multiply(at, errors, dy, transposed(matrix_of(at, &at->v, at->s, at->e)),
+                 (int64_t[]){ q, s, e }, 1, true);
+    launch(at, !(dx || dk) ? "weigh" : dv ? "weigh_errors" : "errors", queries(at));
+    if (dv)
+        multiply(at, matrix_of(at, &at->dv, at->s, at->e), transposed(scores), dy,
+                 (int64_t[]){ s, e, q }, 1, is_fresh(call, "dv") && first);
+    if (dx)
         multiply(at, matrix_of(at, &at->dx, at->q, at->d), errors, k, (int64_t[]){ q, d, s }, 1,
-                 fresh_grad);
-    else
+                 is_fresh(call, "dx"));
+    if (dk)
         multiply(at, matrix_of(at, &at->dk, at->s, at->d), transposed(errors), x,
-                 (int64_t[]){ s, d, q }, 1, fresh_grad && first);
+                 (int64_t[]){ s, d, q }, 1, is_fresh(call, "dk") && first);
 }
 
 static void move_to(const struct attention *from, struct attention *at, const int64_t index[3])
@@ -224,13 +265,21 @@ static void move_to(const struct attention *from, struct attention *at, const in
     }
 }
 
+pass_set hp_cuda_attention_joint(const struct nest *nest, int pass)
+{
+    pass_set joint = 0;
+    for (int p = pass; p < nest->n_passes; p++)
+        if (nest->pass[p].backward == nest->pass[pass].backward)
+            joint |= (pass_set)1 << p;
+    return joint;
+}
+
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
 {
     struct attention whole, at;
     const struct cuda_blas *blas;
-    if (call->nest->kind != OP_ATTENTION || hp_call_writes(call, "t") ||
-        hp_call_writes(call, "db") || !prepare(&whole, b, call) ||
-        !hp_cuda_blas(b->card, &blas))
+    if (call->nest->kind != OP_ATTENTION || writes(call, "t") || writes(call, "db") ||
+        !prepare(&whole, b, call) || !hp_cuda_blas(b->card, &blas))
         return false;
     size_t bytes =
         (size_t)(whole.args.heads * whole.args.queries * whole.args.keys) * whole.size;
@@ -240,12 +289,15 @@ bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
         return true;
     whole.args.scores = scratch;
     whole.args.dp = scratch + bytes;
-    whole.args.fresh = (call->nest->pass[call->pass].writes & call->fresh) != 0;
+    whole.args.fresh = is_fresh(call, "m");
     for (int64_t n = 0; n < extent(&whole, whole.n); n++)
         for (int64_t w = 0; w < extent(&whole, whole.w); w++)
             for (int64_t g = 0; g < extent(&whole, whole.g); g++) {
                 move_to(&whole, &at, (int64_t[]){ n, w, g });
-                attend(&at, g == 0);
+                if (call->nest->pass[call->pass].backward)
+                    attend_backward(&at, g == 0);
+                else
+                    attend_forward(&at);
             }
     return true;
 }

@@ -223,12 +223,12 @@ static void square(const struct backend *b, const struct square_run *run, int n,
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* Each pass has kernels of its own. */
+/* Passes of an attention share their scores; each other pass has kernels of its own. */
 static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
 {
     (void)b;
-    (void)nest;
-    return (pass_set)1 << pass;
+    return nest->kind == OP_ATTENTION ? hp_cuda_attention_joint(nest, pass)
+                                      : (pass_set)1 << pass;
 }
 
 static size_t workspace(const struct backend *b, const struct kernel_call *call)

@@ -1,12 +1,8 @@
-/* Passes of operators on a card: kernels generated from the nest, and those of LSTMs and
- * GRUs. */
-#include <inttypes.h>
-#include <stdio.h>
+/* Passes of operators on a card: each by the first of the ways that can compute it. */
 #include <string.h>
 
-#include "base/table.h"
+#include "kernel/walk.h"
 #include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/generate.h"
 #include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
@@ -15,61 +11,6 @@
 static bool in_set(operand_set set, int o)
 {
     return set >> o & 1;
-}
-
-/* Generated kernels --------------------------------------------------------------------- */
-
-/* Sums of this many terms are shared among a column of threads, where elements are few; each
- * thread has this many of them. */
-enum { MANY_TERMS = 64, FEW_ELEMENTS = 1 << 17, EACH = 16, WARP = 32 };
-
-static void generate(struct generated *g, const struct kernel_call *call,
-                     const struct target *target)
-{
-    hp_cuda_generate(g, call, target, false);
-    if (g->inner >= MANY_TERMS && g->outer <= FEW_ELEMENTS)
-        hp_cuda_generate(g, call, target, true);
-}
-
-static struct cuda_grid grid_of(const struct generated *g)
-{
-    struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
-    if (!g->in_columns)
-        return hp_cuda_grid(g->outer);
-    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
-    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
-        grid.threads[1] *= 2;
-    while (grid.threads[0] * grid.threads[1] < WARP)
-        grid.threads[0] *= 2;
-    grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
-    return grid;
-}
-
-/* The kernel of a text, compiled when the text first comes. */
-static struct cuda_function *function_of(struct cuda *c, const struct kernel_call *call,
-                                         const struct generated *g)
-{
-    char name[64];
-    uint64_t key =
-        hp_hash(hp_hash(HP_HASH_START, g->types, strlen(g->types)), g->text, strlen(g->text));
-    snprintf(name, sizeof name, "%.32s_%016" PRIx64, hp_op[call->nest->kind].name, key);
-    struct cuda_module *m = hp_cuda_find(c, name);
-    if (!m) {
-        struct arena scratch = { 0 };
-        m = hp_cuda_module(c, name, hp_cuda_source(&scratch, g));
-        hp_arena_free(&scratch);
-    }
-    return hp_cuda_function(c, m, "generated");
-}
-
-static void clear(const struct backend *b, const struct kernel_call *call, int o, bool grad)
-{
-    const struct view *view = grad ? &call->grad[o] : &call->value[o];
-    if (!view->data)
-        return;
-    struct box box = hp_region(call->nest, o, call->range);
-    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
-    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
 /* Of two operands. */
@@ -82,18 +23,11 @@ static bool is_product(const struct target *t)
 static void launch(void *who, const struct kernel_call *call, const struct target *target)
 {
     const struct backend *b = who;
-    if (hp_cuda_multiply(b->card, call, target) ||
-        (is_product(target) && hp_cuda_convolve(b, call)))
+    bool product = is_product(target);
+    if ((product && hp_cuda_convolve_dnn(b, call)) || hp_cuda_multiply(b->card, call, target) ||
+        (product && hp_cuda_convolve(b, call)))
         return;
-    char text[GENERATED_BYTES];
-    struct generated g = { .text = text };
-    generate(&g, call, target);
-    if (g.outer == 0)
-        return;
-    if (g.leaves_out && target->fresh)
-        clear(b, call, target->to, target->grad);
-    struct cuda_grid grid = grid_of(&g);
-    hp_cuda_launch(b->card, function_of(b->card, call, &g), &grid, (void *[]){ &g.call });
+    hp_cuda_run_target(b, call, target);
 }
 
 /* Shapes without common factors --------------------------------------------------------- */
@@ -197,9 +131,9 @@ static void clear_fresh(const struct backend *b, const struct kernel_call *call)
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
         if (in_set(pass->writes & call->fresh, o))
-            clear(b, call, o, false);
+            hp_cuda_clear(b, call, o, false);
         if (in_set(pass->writes_grad & call->fresh_grad, o))
-            clear(b, call, o, true);
+            hp_cuda_clear(b, call, o, true);
     }
 }
 
@@ -207,8 +141,6 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
 {
     bool recurrent = hp_cuda_is_recurrent(call), by_number = goes_by_number(call->nest);
     bool table = is_table_gradient(call);
-    if (hp_cuda_attend(b, call))
-        return;
     if (recurrent || by_number || table)
         clear_fresh(b, call);
     if (table)
@@ -221,14 +153,37 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
         hp_cuda_targets(call, launch, (void *)(uintptr_t)b);
 }
 
+/* The passes of an attention that products of matrices compute together; of a group's others,
+ * t is written before and db after them. */
+static pass_set attended(const struct nest *nest, pass_set passes)
+{
+    pass_set set = 0;
+    for (int p = 0; p < nest->n_passes && nest->kind == OP_ATTENTION; p++) {
+        operand_set t = (operand_set)1 << hp_operand(nest, 't');
+        int bias = hp_operand(nest, 'b');
+        bool other =
+            nest->pass[p].writes & t || (bias >= 0 && nest->pass[p].writes_grad >> bias & 1);
+        if (passes >> p & 1 && !other)
+            set |= (pass_set)1 << p;
+    }
+    return set;
+}
+
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call)
 {
-    pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass;
+    pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass, done = 0;
+    pass_set together = attended(call->nest, passes);
     struct kernel_call one = *call;
-    one.passes = 0;
-    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++)
-        if (passes >> one.pass & 1)
+    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++) {
+        pass_set this = (pass_set)1 << one.pass;
+        one.passes = together;
+        if (together & this && !(done & this) && hp_cuda_attend(b, &one))
+            done |= together;
+        one.passes = 0;
+        if (passes & this & ~done)
             run_pass(b, &one);
+        done |= this;
+    }
 }
 
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,

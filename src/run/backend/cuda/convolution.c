@@ -3,21 +3,11 @@
 #include <string.h>
 
 #include "kernel/walk.h"
-#include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/launch.h"
+#include "run/backend/cuda/convolution.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
 
 static const int64_t most_scratch = (int64_t)1 << 28; /* bytes */
-
-struct convolution {
-    const struct backend *b;
-    const struct kernel_call *call;
-    int64_t size, rows, outputs, features, samples;
-    char *w, *y, *x; /* the first elements, or those of their gradients */
-    int64_t w_feature, y_feature;
-    struct cuda_convolution args;
-};
 
 /* The element at these indices of the first two dimensions, and the first of the others. */
 static char *first_of(const struct view *view, int64_t i, int64_t j, int64_t size)
@@ -71,6 +61,7 @@ static void set_spatial(struct convolution *v, const struct view *x, int64_t ext
         a->positions[i] = region.hi - region.lo;
         a->x_step[i] = x->stride[d];
         v->x -= x->box.dim[d].lo * x->stride[d] * v->size;
+        v->x_whole &= x->box.dim[d].lo == 0 && x->box.dim[d].hi == a->size[i];
     }
 }
 
@@ -84,9 +75,13 @@ static bool prepare(struct convolution *v, const struct backend *b,
                  k = call->range[hp_nest_axis(nest, 'k')];
     struct range c = call->range[hp_nest_axis(nest, 'c')];
     int64_t outputs[MAX_DIMS] = { 1, 1, 1, 1, 1, 1 }, taps[MAX_DIMS] = { 1, 1, 1, 1, 1, 1 };
+    const struct pass *pass = &nest->pass[call->pass];
     *v = (struct convolution){ .b = b,
                                .call = call,
-                               .size = (int64_t)hp_real_bytes(call->real) };
+                               .size = (int64_t)hp_real_bytes(call->real),
+                               .x_whole = true,
+                               .fresh = (pass->writes & call->fresh) ||
+                                        (pass->writes_grad & call->fresh_grad) };
     v->x = first_of(x, n.lo, c.lo, v->size);
     v->w = first_of(w, k.lo, c.lo, v->size);
     v->y = first_of(y, n.lo, k.lo, v->size);
@@ -130,17 +125,11 @@ static void multiply(const struct convolution *v, struct hp_cuda_product p)
         hp_cuda_fail(v->b->card, HYPAR_RUNTIME, "convolution: a product cannot be computed");
 }
 
-static bool is_fresh(const struct kernel_call *call)
-{
-    const struct pass *pass = &call->nest->pass[call->pass];
-    return (pass->writes & call->fresh) || (pass->writes_grad & call->fresh_grad);
-}
-
 /* y[n] = w columns[n], for `n` samples from the current ones on. */
 static void forward(const struct convolution *v, int64_t n)
 {
     launch(v, "gather", n * v->rows * v->outputs);
-    multiply(v, (struct hp_cuda_product){ .fresh = is_fresh(v->call),
+    multiply(v, (struct hp_cuda_product){ .fresh = v->fresh,
                                           .to = v->y,
                                           .from = { v->w, v->args.columns },
                                           .rows = v->features,
@@ -182,7 +171,7 @@ static void weight_gradient(const struct convolution *v, int64_t n, bool first)
 {
     launch(v, "gather_rows", n * v->rows * v->outputs);
     launch(v, "turn", n * v->features * v->outputs);
-    multiply(v, (struct hp_cuda_product){ .fresh = first && is_fresh(v->call),
+    multiply(v, (struct hp_cuda_product){ .fresh = first && v->fresh,
                                           .to = v->w,
                                           .from = { v->args.turned, v->args.columns },
                                           .rows = v->features,
@@ -203,11 +192,17 @@ static bool worth(const struct kernel_call *call)
     return call->nest->kind == OP_CONV && pass->macs >= LEAST && !hp_call_writes(call, "db");
 }
 
+bool hp_cuda_convolution_of(struct convolution *v, const struct backend *b,
+                            const struct kernel_call *call)
+{
+    return worth(call) && prepare(v, b, call);
+}
+
 bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call)
 {
     struct convolution v;
     const struct cuda_blas *blas;
-    if (!worth(call) || !prepare(&v, b, call) || !hp_cuda_blas(b->card, &blas))
+    if (!hp_cuda_convolution_of(&v, b, call) || !hp_cuda_blas(b->card, &blas))
         return false;
     int64_t each = (v.rows + v.features) * v.outputs * v.size, done = 0;
     int64_t at_once = most_scratch / each < 1 ? 1 : most_scratch / each;
@@ -216,7 +211,7 @@ bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call)
     char *scratch = hp_cuda_scratch(b->card, (size_t)(at_once * each));
     v.args.columns = scratch;
     v.args.turned = scratch + at_once * v.rows * v.outputs * v.size;
-    v.args.fresh = is_fresh(call);
+    v.args.fresh = v.fresh;
     for (int64_t n; scratch && done < v.samples; done += n) {
         n = v.samples - done < at_once ? v.samples - done : at_once;
         v.args.samples = n;

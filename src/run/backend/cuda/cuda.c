@@ -44,6 +44,9 @@ struct cuda {
     bool tf32;
     const struct cuda_blas *blas; /* NULL: not asked for yet */
     void *blas_handle;            /* NULL: it is missing */
+    const struct cuda_dnn *dnn;   /* the same */
+    struct cuda_dnn_handles dnn_handles;
+    struct memo kept;
     enum hypar_status status;
     struct hypar_error error;
 };
@@ -171,6 +174,18 @@ enum hypar_status hp_cuda_open(struct cuda **out, int card, struct hypar_error *
     return status;
 }
 
+static void close_dnn(struct cuda *c)
+{
+    const struct cuda_dnn_handles *h = &c->dnn_handles;
+    if (!h->handle)
+        return;
+    c->dnn->cudnnDestroyTensorDescriptor(h->x);
+    c->dnn->cudnnDestroyTensorDescriptor(h->y);
+    c->dnn->cudnnDestroyFilterDescriptor(h->filter);
+    c->dnn->cudnnDestroyConvolutionDescriptor(h->convolution);
+    c->dnn->cudnnDestroy(h->handle);
+}
+
 /* After a failure of a kernel the driver refuses these calls, too. */
 void hp_cuda_close(struct cuda *c)
 {
@@ -182,6 +197,7 @@ void hp_cuda_close(struct cuda *c)
     }
     if (c->blas_handle)
         c->blas->cublasDestroy_v2(c->blas_handle);
+    close_dnn(c);
     for (struct pinned *p = c->pinned; p; p = p->next)
         c->driver->cuMemFreeHost(p->area);
     hp_cuda_free(c, c->scratch);
@@ -379,6 +395,35 @@ void hp_cuda_blas_done(struct cuda *c, int result)
 {
     if (result != 0)
         hp_cuda_fail(c, HYPAR_RUNTIME, "cuBLAS fails: status %d", result);
+}
+
+/* A cuDNN that cannot begin counts as missing. */
+struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn)
+{
+    struct hypar_error ignored;
+    struct cuda_dnn_handles *h = &c->dnn_handles;
+    if (!c->dnn && c->status == HYPAR_OK) {
+        bool loads = hp_cuda_dnn_library(&c->dnn, &ignored) == HYPAR_OK;
+        if (loads && c->dnn->cudnnCreate(&h->handle) == 0 &&
+            (c->dnn->cudnnSetStream(h->handle, c->stream) != 0 ||
+             c->dnn->cudnnCreateTensorDescriptor(&h->x) != 0 ||
+             c->dnn->cudnnCreateTensorDescriptor(&h->y) != 0 ||
+             c->dnn->cudnnCreateFilterDescriptor(&h->filter) != 0 ||
+             c->dnn->cudnnCreateConvolutionDescriptor(&h->convolution) != 0))
+            *h = (struct cuda_dnn_handles){ .handle = NULL };
+    }
+    *dnn = c->dnn;
+    return c->status == HYPAR_OK ? *h : (struct cuda_dnn_handles){ .handle = NULL };
+}
+
+void **hp_cuda_kept(struct cuda *c, const void *key, size_t length)
+{
+    return hp_memo(&c->kept, &c->arena, key, length);
+}
+
+struct arena *hp_cuda_arena(struct cuda *c)
+{
+    return &c->arena;
 }
 
 void hp_cuda_allow_tf32(struct cuda *c)

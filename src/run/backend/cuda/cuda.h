@@ -79,6 +79,19 @@ struct cuda_blas;
 void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas);
 void hp_cuda_blas_done(struct cuda *c, int result);
 
+/* cuDNN in the same way, with descriptors that may be set for any call. */
+struct cuda_dnn;
+struct cuda_dnn_handles {
+    void *handle; /* NULL: it is missing */
+    void *x, *y, *filter, *convolution;
+};
+struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn);
+
+/* Where something that was computed for a key on this card is kept: NULL at first. It is taken
+ * from hp_cuda_arena(). The next call may move the place. */
+void **hp_cuda_kept(struct cuda *c, const void *key, size_t length);
+struct arena *hp_cuda_arena(struct cuda *c);
+
 /* Whether products in single precision may round their factors to tf32; they may not at
  * first. */
 void hp_cuda_allow_tf32(struct cuda *c);

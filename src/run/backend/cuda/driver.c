@@ -22,6 +22,7 @@ struct wanted {
 static struct cuda_driver driver;
 static struct cuda_compiler compiler;
 static struct cuda_blas blas;
+static struct cuda_dnn dnn;
 
 #define OF_DRIVER(name)     \
     {                       \
@@ -35,6 +36,11 @@ static struct cuda_blas blas;
 #define OF_BLAS(name)     \
     {                     \
 #name, &blas.name \
+    }
+
+#define OF_DNN(name)     \
+    {                    \
+#name, &dnn.name \
     }
 
 static const struct library_symbol driver_symbols[] = {
@@ -77,6 +83,28 @@ static const struct library_symbol blas_symbols[] = {
     OF_BLAS(cublasDestroy_v2),
     OF_BLAS(cublasSetStream_v2),
     OF_BLAS(cublasGemmStridedBatchedEx),
+};
+
+static const struct library_symbol dnn_symbols[] = {
+    OF_DNN(cudnnCreate),
+    OF_DNN(cudnnDestroy),
+    OF_DNN(cudnnSetStream),
+    OF_DNN(cudnnCreateTensorDescriptor),
+    OF_DNN(cudnnDestroyTensorDescriptor),
+    OF_DNN(cudnnSetTensorNdDescriptor),
+    OF_DNN(cudnnCreateFilterDescriptor),
+    OF_DNN(cudnnDestroyFilterDescriptor),
+    OF_DNN(cudnnSetFilterNdDescriptor),
+    OF_DNN(cudnnCreateConvolutionDescriptor),
+    OF_DNN(cudnnDestroyConvolutionDescriptor),
+    OF_DNN(cudnnSetConvolutionNdDescriptor),
+    OF_DNN(cudnnSetConvolutionMathType),
+    OF_DNN(cudnnGetConvolutionForwardAlgorithm_v7),
+    OF_DNN(cudnnGetConvolutionBackwardDataAlgorithm_v7),
+    OF_DNN(cudnnGetConvolutionBackwardFilterAlgorithm_v7),
+    OF_DNN(cudnnConvolutionForward),
+    OF_DNN(cudnnConvolutionBackwardData),
+    OF_DNN(cudnnConvolutionBackwardFilter),
 };
 
 /* Where the name may lie, as patterns of glob(): %s is the name. Below HYPAR_CUDA_PATH, and
@@ -173,7 +201,7 @@ struct loaded {
     enum hypar_status status;
     struct hypar_error error;
 };
-static struct loaded driver_loaded, compiler_loaded, blas_loaded;
+static struct loaded driver_loaded, compiler_loaded, blas_loaded, dnn_loaded;
 
 static void load_driver(void)
 {
@@ -210,6 +238,13 @@ static void load_blas(void)
     blas_loaded.status = load(&w, &blas_loaded.error);
 }
 
+static void load_dnn(void)
+{
+    static const char *const soname[] = { "libcudnn.so.9", NULL };
+    struct wanted w = { soname, dnn_symbols, COUNT(dnn_symbols) };
+    dnn_loaded.status = load(&w, &dnn_loaded.error);
+}
+
 static enum hypar_status report(const struct loaded *loaded, const char *what,
                                 struct hypar_error *err)
 {
@@ -240,4 +275,12 @@ enum hypar_status hp_cuda_blas_library(const struct cuda_blas **out, struct hypa
     pthread_once(&once, load_blas);
     *out = &blas;
     return report(&blas_loaded, "cuBLAS", err);
+}
+
+enum hypar_status hp_cuda_dnn_library(const struct cuda_dnn **out, struct hypar_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_dnn);
+    *out = &dnn;
+    return report(&dnn_loaded, "cuDNN", err);
 }

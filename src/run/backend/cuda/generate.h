@@ -22,12 +22,13 @@ struct generated {
     struct cuda_call call;
     int64_t outer, inner; /* elements that are written; terms of each */
     bool in_columns;      /* a column of threads computes an element */
+    int at_once;          /* elements that a thread computes at a time */
     /* The reads of consecutive threads are contiguous if they have consecutive elements. */
     bool along_outer;
     bool leaves_out; /* not every element of the region is written: fresh ones must be cleared
                         before, and `fresh` counts for nothing */
 };
-enum { GENERATED_BYTES = 1 << 15 };
+enum { GENERATED_BYTES = 1 << 15, GENERATED_AT_ONCE = 4 };
 
 /* What is computed: a formula for operand `to` of the call, or for its gradient. */
 struct target {
