@@ -29,6 +29,7 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
 import exported
 import live
@@ -652,22 +653,22 @@ def refusals(command):
                             "-qo", "plan.json"], cwd=folder, check=True)
             subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", script], cwd=folder, check=True)
 
+        def run_ranks(ranks, *words):
+            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
+            started = [apart.start(*words, folder=folder, environment={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            return [p.end() for p in started]
+
         def told(ranks, function, script="train.py"):
             """Exit codes and lines of each rank: those of the script, and what Python would tell of a failure."""
-            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-            started = [subprocess.Popen([sys.executable, "-W", "ignore", script, function], cwd=folder, stderr=subprocess.PIPE, text=True,
-                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
-            lines = [p.communicate()[1].splitlines() for p in started]
-            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
+            ended = run_ranks(ranks, script, function)
+            lines = [p.stderr.splitlines() for p in ended]
+            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
         broken = told(2, "net:broken")[1][0]
         with open(os.path.join(folder, "loop.py"), "w") as file:
             file.write(REFUSED_LOOP)
         failed = told(2, "net:outside"), told(2, "", "loop.py")
-        env.update(MASTER_PORT=str(free_port()))
-        measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
-                                     env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
-        measured = [p.communicate()[0] for p in measured][0]
+        measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
