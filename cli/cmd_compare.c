@@ -403,9 +403,9 @@ static enum hypar_status check_named(const struct comparing *c, struct hypar_err
     if (!failed)
         return HYPAR_OK;
     const struct hypar_compared *row = &c->row[first];
-    snprintf(err->text, sizeof err->text, "%.160s %s: %.240s",
+    snprintf(err->text, sizeof err->text, "%.160s %s: the table says why",
              row->plan ? row->plan : row->planner,
-             row->plan ? "cannot be simulated" : "has no plan", row->why);
+             row->plan ? "cannot be simulated" : "has no plan");
     size_t n = strlen(err->text);
     if (failed > 1)
         snprintf(err->text + n, sizeof err->text - n, "; %d more failed", failed - 1);

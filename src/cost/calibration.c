@@ -56,8 +56,9 @@ const struct calibrated *hp_calibrated(int i)
     return i < ROWS ? &table[i] : NULL;
 }
 
-/* All pairs of a device, or (device NULL) of a framework, as one: each counts as much, however
- * many rows it has, for how frameworks differ on a device is asked, not how jobs do. */
+/* All pairs of a device, or (device NULL) of a framework, pooled. Each pair has the same
+ * weight, whatever its number of rows, because the result describes differences between
+ * frameworks, not between jobs. */
 static struct hypar_calibration pooled(const char *device, const char *framework)
 {
     struct hypar_calibration all = { .on = device ? device : framework };
@@ -81,7 +82,8 @@ static struct hypar_calibration pooled(const char *device, const char *framework
     return all;
 }
 
-/* The rows with both; else, where each was seen with others, what both are off by together. */
+/* The rows of this pair; else, if both occur in other pairs, their two calibrations combined.
+ */
 static struct hypar_calibration of_pair(const char *device, const char *framework)
 {
     for (int i = 0; i < ROWS; i++)

@@ -8,19 +8,19 @@
 #include <hypar/machine.h>
 #include <hypar/plan.h>
 
-/* Of steps with this framework (a file's own calibration goes first) on these devices; of
- * several kinds of device the worst. `profiled`: the times are mostly measured ones. */
+/* The calibration of steps with this framework on these devices; of several kinds of device,
+ * the worst. A framework file's own calibration has priority. `profiled`: most times are
+ * measured. */
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled);
 
-/* Parts of a predicted step that are known less well than what devices compute: exposed
- * messages; launches by the host, beside all else; convolutions of overlapping windows. Shares
- * of the step. */
+/* Parts of a predicted step with larger errors than computing has, as shares of the step:
+ * exposed messages; launches by the host; convolutions of overlapping windows. */
 struct less_known {
     double messages, launches, convolutions;
 };
 
-/* What messages and launches add to the variance of log(measured / predicted). */
+/* The variance of log(measured / predicted) that messages and launches add. */
 double hp_less_known(const struct less_known *parts);
 
 /* The share of a step's computing in convolutions of overlapping windows, by
@@ -29,20 +29,21 @@ double hp_convolution_share(const struct hypar_graph *graph,
                             const struct hypar_machine *machine,
                             enum hypar_precision precision);
 
-/* Eight of ten measured steps lie in it. Without rows it holds the published steps of such
- * devices: 1.6 times as long or as short, and convolutions 3.5 times as fast. */
+/* An interval that contains eight of ten measured steps. Without rows the interval contains the
+ * published steps of such devices: from 1/1.6 to 1.6 times the prediction, and down to 1/3.5
+ * for convolutions. */
 struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
                                   const struct less_known *parts);
 
-/* What hp_interval() added to the spread of the calibration, whose rows are not 0: standard
- * deviations add up as squares. */
+/* The spread that hp_interval() added to that of the calibration (whose rows are not 0):
+ * variances add up. */
 double hp_added_spread(const struct hypar_interval *interval);
 
 /* Is it made of rows of the device and rows of the framework, none with both? */
 bool hp_measured_apart(const struct hypar_calibration *calibration);
 
-/* Eight of ten ratios of two steps of one network on one machine are off by no more than this
- * factor. Most of what a prediction is off by is the same for both. */
+/* Eight of ten ratios of two steps of one network on one machine have errors within this
+ * factor. Most of a prediction's error is common to both steps. */
 double hp_pair_factor(const struct hypar_calibration *calibration);
 
 /* Can two predicted steps of one network on one machine not be told apart? */

@@ -240,7 +240,8 @@ static void estimate_round(struct traffic *t, const struct comm_rounds *rounds,
     way->s_per_byte += held * round->repeat / rounds->pieces_per_whole;
 }
 
-/* One chunk takes its rounds, the others follow as fast as the busiest link takes them. */
+/* The first chunk takes the time of its rounds; the others follow at the pace of the busiest
+ * link. */
 static void estimate_chunks(const struct traffic *t, const struct comm_rounds *rounds,
                             struct comm_way *way)
 {

@@ -1,10 +1,10 @@
 /* Lower bounds of the time of a collective, for any algorithm. */
 #include "cost/collective.h"
 
-/* What must leave or enter one device, and all devices together, for any algorithm, in
- * multiples of `bytes`. A sum over g devices takes g-1 messages for each of its pieces, a copy
- * to g devices g-1; this gives the totals (Patarasuk and Yuan, "Bandwidth optimal all-reduce
- * algorithms for clusters of workstations", 2009). */
+/* The least traffic of any algorithm, in multiples of `bytes`: out of or into one device, and
+ * of all devices together. A sum over g devices takes g-1 messages for each of its pieces, a
+ * copy to g devices g-1; this gives the totals (Patarasuk and Yuan, "Bandwidth optimal
+ * all-reduce algorithms for clusters of workstations", 2009). */
 struct least {
     double out, in, total;
 };

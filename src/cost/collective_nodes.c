@@ -106,8 +106,8 @@ void hp_broadcast_trees(struct comm_rounds *r, const struct comm_group *group)
 
 /* --- switches that sum and copy --- */
 
-/* Every member sends its piece once; switches copy it to the others. Backwards, every member
- * sends what the others are to have, and switches sum: one message arrives. */
+/* Every member sends its piece once; switches copy it to the others. Reversed, every member
+ * sends its contributions to the others, and switches sum them: one message arrives. */
 static void add_copies(struct comm_rounds *r, const struct rings *rings)
 {
     int n = rings->n;

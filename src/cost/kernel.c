@@ -150,7 +150,7 @@ static double generation_share(const struct kernel_place *at)
                                                      : 1;
 }
 
-/* Has the kernel of fused attention figures of its own? */
+/* Is the pass fused attention, on a device with figures for its kernel? */
 static bool is_attention(const struct nest *nest, const struct hypar_device *device)
 {
     return nest->kind == OP_ATTENTION && device->kernels.attention_efficiency > 0;
@@ -322,9 +322,9 @@ double hp_handed_bytes(const struct kernel_pass *pass, int o)
     return cast > 0 ? cast - pass->bytes[o] : pass->bytes[o];
 }
 
-/* The operations outside products; of causal attention's softmax, those of keys that queries
- * read. A random number for each element counts RANDOM_OPERATIONS more (forward only:
- * frameworks keep the numbers). */
+/* The operations outside products; for causal attention, only those of keys that queries see. A
+ * random number for each element counts RANDOM_OPERATIONS more (forward only: frameworks keep
+ * the numbers). */
 static double other_operations(const struct nest *nest, int pass, double operations,
                                const struct range range[MAX_AXES])
 {

@@ -13,13 +13,13 @@
  * samples depends on elements, not on bytes: it takes at least as long as one tensor at the
  * efficiency of columns, while all tensors stream.
  *
- * All of it lasts at least as long as the kernel's energy takes at the device's power limit,
- * less what running takes: E / (power_limit_w - busy_w). The figures above are those of kernels
- * measured one by one, with pauses; products that are repeated for seconds reach the limit.
+ * A kernel takes at least the time of its energy at the device's power limit, less the power of
+ * running: E / (power_limit_w - busy_w). The figures above are those of kernels measured one by
+ * one, with pauses; products that are repeated for seconds reach the limit.
  *
- * Fused attention has a rate of its own: that of dense products, times attention_efficiency (or
- * attention_backward) / (1 + attention_width / width of heads), for what each query sees
- * (causal: attention_causal times as much) and attention_keys keys more.
+ * Fused attention has its own rate: that of dense products, times attention_efficiency (or
+ * attention_backward) / (1 + attention_width / width of heads). Each query costs the keys that
+ * it sees (causal: times attention_causal) and attention_keys further keys.
  *
  * The host launches kernels ahead of the device: sim/full/timeline_run.h. On other devices, and
  * without a framework, each pass is a kernel and takes the time of the roofline
@@ -60,7 +60,7 @@ struct kernel_place {
     bool autocast;    /* so do operators that autocast computes in fp32 */
 };
 
-/* As the framework runs passes on the device, without a profile. */
+/* The device and the framework that run passes, without a profile. */
 struct kernel_place hp_kernel_place(const struct hypar_device *device,
                                     enum hypar_precision precision,
                                     const struct hypar_framework *framework);
@@ -94,12 +94,12 @@ void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel
  * 1 if passes do not run as kernels. */
 double hp_most_efficiency(const struct kernel_place *at, enum kernel_class class);
 
-/* What determines the kernel of a pass; it follows from the graph alone. */
+/* The properties of a pass that determine its kernel; they follow from the graph alone. */
 struct kernel_role {
     enum kernel_class class;
     bool has_statistics; /* its operator has statistics */
-    /* A framework does nothing for it: a view; the gradient of a sum, which is also that of
-     * each term; sums over samples that an earlier pass makes as well (batch norm's gradients
+    /* The pass needs no kernel: a view; the gradient of a sum, which is also the gradient of
+     * each term; sums over samples that an earlier pass computes, too (batch norm's gradients
      * of scale and offset are its statistics of the errors). */
     bool is_free;
 };
@@ -113,7 +113,7 @@ struct kernel_walk {
 };
 /* How a pass is related to the one before. */
 enum kernel_tie { TIE_NONE, TIE_TASK, TIE_OP };
-/* What the next pass does: it is free, joins the kernel, or begins one. */
+/* The effect of the next pass: it needs no kernel, joins the current kernel, or begins one. */
 enum kernel_step { STEP_FREE, STEP_JOINS, STEP_BEGINS };
 enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_role *role,
                                 enum kernel_tie tie);
@@ -135,13 +135,13 @@ operand_set hp_casts(const struct nest *nest, int pass, operand_set present,
                      const struct kernel_place *at);
 struct kernel hp_cast_kernel(const struct kernel_pass *pass, int o);
 
-/* Bytes of the gradient of operand `o` as it is handed on. */
+/* Bytes of the gradient of operand `o` that the pass hands to the next one. */
 double hp_handed_bytes(const struct kernel_pass *pass, int o);
 
 /* Seconds; 0 for an empty kernel. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
 
-/* Joules of its operations and bytes: what the device takes idle and by running is besides. */
+/* Joules of the kernel's operations and bytes, without the device's idle and running power. */
 struct work_energy hp_kernel_energy(const struct kernel *kernel,
                                     const struct hypar_device *device);
 

@@ -230,7 +230,7 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
     if (profile) {
         enum time_source source =
             measured_seconds(nest, pass, range, device, precision, profile, &seconds);
-        /* most views cost nothing; a view that was copied says nothing of others */
+        /* most views cost nothing; the time of a copied view is not that of other views */
         if (source == TIME_MEASURED || (source == TIME_INTERPOLATED && !hp_is_view(nest)))
             return seconds;
         double efficiency = hp_profile_efficiency(profile, device->name);

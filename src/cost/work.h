@@ -96,11 +96,11 @@ struct work_energy {
 struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
                                   enum hypar_precision precision);
 
-/* The least time of a kernel of this energy: what it takes at the device's power limit, less
- * what running takes. */
+/* The least time of a kernel of this energy: at the device's power limit, less the power of
+ * running. */
 double hp_power_seconds(double joules, const struct hypar_device *device);
 
-/* What a device takes while it runs kernels, beyond idle. */
+/* The power of a device that runs kernels, above its idle power. */
 double hp_running_w(const struct hypar_device *device);
 
 /* A message: one DRAM read at the sender, one DRAM write at the receiver (without the links).

@@ -54,6 +54,7 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     bool contexts = s->stages || (s->n_tensor && s->attention) || narrows_attention(s);
     fprintf(to, "from contextlib import %snullcontext, %ssuppress\n",
             contexts ? "contextmanager, " : "", s->stages ? "redirect_stderr, " : "");
+    fputs("from datetime import timedelta\n", to);
     if (t->frozen[0])
         fputs("from fnmatch import fnmatchcase\n", to);
     if (recompute || s->norms)
@@ -608,6 +609,7 @@ static void put_main(const struct torch_script *s, FILE *to)
              optimizers[kind].name, hp_usual_rate(kind), optimizers[kind].more);
     put_own(s, to);
     fputs(TEXT_AGREED, to);
+    fputs(TEXT_FAILED, to);
     fprintf(to, TEXT_MAIN,
             s->plan->precision == HYPAR_TF32
                 ? "    torch.set_float32_matmul_precision(\"high\")\n"

@@ -5,10 +5,10 @@
 
 #include "base/files/csv.h"
 
-/* Read a table, or such an output as the table collective,devices,bytes,seconds,machine that it
- * is (docs/formats-measured.md). `machine`: the word of the machine that ran it; NULL: what the
- * output tells. HYPAR_SYNTAX or HYPAR_INVALID, with file and line, for what is not understood.
- */
+/* Read a table, or convert the output of a benchmark to the table
+ * collective,devices,bytes,seconds,machine (docs/formats-measured.md). `machine`: the word of
+ * the machine that ran the benchmark; NULL: from the output. HYPAR_SYNTAX or HYPAR_INVALID,
+ * with file and line, for invalid input. */
 enum hypar_status hp_measurements_read(struct csv *out, struct arena *arena, const char *text,
                                        size_t length, const char *name, const char *machine,
                                        struct hypar_error *err);

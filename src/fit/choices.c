@@ -1,7 +1,7 @@
-/* How measured steps were run: members of the framework that have no number, such as what waits
- * for which exchanges, and times that its host may add. Each alternative is tried by one
- * simulation of each step; how the figures would follow tell the derivatives of the
- * residuals. */
+/* Finds the framework of measured steps: members without a number, such as the exchanges that
+ * devices wait for, and times that the host may add. Each alternative is tried by one
+ * simulation of each step; the derivatives of the residuals predict the change of the fitted
+ * figures. */
 #include "fit/search.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static double along(const double *a, const double *b, int n)
     return sum;
 }
 
-/* Take from r what lies along the axes. */
+/* Subtract from r its projection on the axes. */
 static void project(const struct present *p, double *r)
 {
     for (int k = 0; k < p->n_axes; k++) {
@@ -241,8 +241,9 @@ static void find_alike(struct search *s)
     hp_arena_free(&arena);
 }
 
-/* First with the figures as they were: figures that are fitted to steps of another way of
- * running may be far off. Then with fitted ones: far from them, derivatives tell little. */
+/* Choose first with the initial figures, because figures fitted under a wrong framework may be
+ * far off. Then choose with fitted figures, because derivatives are meaningful only near the
+ * optimum. */
 void hp_fit_choose(struct search *s)
 {
     bool fitted = choose_one(s);

@@ -38,7 +38,7 @@ static void doubt_nodes(struct hypar_fit *fit)
                    "node from those between them: give a table of one node, too");
 }
 
-/* What a change of a fitted figure by a tenth does to the rows: their times' logarithms. */
+/* The effect of a change of a fitted figure by a tenth on the logarithms of the rows' times. */
 struct influences {
     int n; /* fitted figures */
     int constant[MAX_VARIABLES];

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { FOLDS = 5, LEAST_HELD_OUT = 10, LEAST_STEPS = 4 };
-static const double most_error = 0.5;       /* of the logarithm of what is determined */
+static const double most_error = 0.5;       /* of the logarithm of a determined figure */
 static const double beyond_the_clock = 1e9; /* seconds */
 
 /* Predictions --------------------------------------------------------------------------- */
@@ -185,8 +185,8 @@ static double influence(struct search *s, int k, const double *usual)
     return sum;
 }
 
-/* Steps are few, take long to predict and feel nearly all figures: of tables of steps alone,
- * search for a figure for every two rows, those that move the rows most. */
+/* Steps are few, take long to predict and depend on nearly all figures. So for tables of steps
+ * alone, fit one figure for every two rows: the figures that change the rows most. */
 static void choose_few(struct search *s)
 {
     enum { ROWS_FOR_ONE = 2 };
@@ -294,7 +294,8 @@ static void keep_found(struct search *s)
     }
 }
 
-/* Steps are few: from so many on each is predicted from the others. */
+/* The number of folds of the cross-validation. Steps are few: if there are enough, each is
+ * predicted from all others. */
 static int count_folds(const struct hypar_fit *fit)
 {
     int n = fit->measured.n_rows, steps = 0;
@@ -377,7 +378,7 @@ static void list_constants(struct hypar_fit *fit)
         fit->value[f] = NAN;
 }
 
-/* Steps that were all run as one framework tell of it, too. */
+/* Steps that all ran as one framework also determine that framework. */
 static void find_framework(struct hypar_fit *fit)
 {
     const struct measured *m = &fit->measured;

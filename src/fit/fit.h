@@ -13,7 +13,7 @@ struct constant_row {
     const char *name;
     enum hypar_unit unit;
     double start;       /* for a device without a value */
-    double low, high;   /* what it may be */
+    double low, high;   /* its bounds */
     double least, most; /* bounds of the search; at `least` it counts as 0 */
 };
 

@@ -9,7 +9,7 @@
 #include "cost/kernel.h"
 #include "plan/framework.h"
 #include "plan/plan.h"
-#include <hypar/sim.h>
+#include "sim/sim.h"
 
 /* The first devices of a place, for one kind of collective. */
 struct predicted_group {
@@ -137,17 +137,13 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
                                       double *seconds, struct hypar_error *err)
 {
     struct hypar_machine *machine;
-    struct hypar_sim *sim;
     struct hypar_plan plan = *row->plan; /* a copy for another machine, of as many devices */
     TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
     how.framework = framework_of(p, row);
     how.framework_given = true;
-    enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
-    if (status == HYPAR_OK)
-        *seconds = hypar_sim_summary(sim).step_s;
-    hypar_sim_free(sim);
+    enum hypar_status status = hp_simulated_seconds(&plan, &how, seconds, err);
     hypar_machine_free(machine);
     return status;
 }

@@ -10,7 +10,7 @@
 enum { MAX_TIMES = 8, FIGURE_COUNT = OPTION_COUNT + MAX_TIMES };
 
 /* Values of figures; NAN: those of the row's machine, or of its plan. Many rows are predicted
- * with the same figures: results that depend on the figures alone are kept. */
+ * with the same figures, so results that depend only on the figures are kept. */
 struct predictor {
     const struct measured *measured;
     struct part part; /* of the device, with all figures */

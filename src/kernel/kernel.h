@@ -7,13 +7,13 @@
  * There are two tables of kernels. "reference" is plain C that reads like the formula. "fast"
  * has the same results, up to rounding; a kernel that it lacks runs from "reference".
  *
- * A kernel ADDS what its part contributes into the views it writes; whoever calls it has filled
- * them with the neutral element of the operand's combination (hp_view_clear()), or says that
- * they are fresh. Operands that are added once, after partial sums (a bias), are left to
+ * A kernel ADDS its part's contributions to the views that it writes. The caller has filled
+ * these views with the neutral element of the operand's combination (hp_view_clear()), or marks
+ * them as fresh. Operands that are added once, after partial sums (a bias), are left to
  * hp_kernel_add_after() unless the call asks for them.
  *
- * Of several outputs, those that nobody uses have no gradient: left out, it counts as 0. Of
- * several gradients that one pass writes, those that nobody needs may be left out. */
+ * An unused output has no gradient: a view without data counts as 0. The caller may leave out
+ * gradients that no pass needs. */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 

@@ -1,8 +1,8 @@
 /* kernel/reference.h - the reference kernels, one table for each precision. Internal.
  *
- * They are written once, in the .inc files, and compiled for both: what lies in memory is REAL;
- * functions and sums along a run are computed in double. To add a kernel: a function in the
- * .inc file it fits, and its row in reference.inc. */
+ * They are written once, in the .inc files, and compiled for both precisions: numbers in memory
+ * are REAL; functions and sums along a run are computed in double. To add a kernel: a function
+ * in the .inc file it fits, and its row in reference.inc. */
 #ifndef KERNEL_REFERENCE_H
 #define KERNEL_REFERENCE_H
 

@@ -82,8 +82,8 @@ static void *work(void *arg)
     }
 }
 
-/* Let the threads see what has been written into the pool. One that goes to sleep says so
- * before it looks at the turn for the last time. */
+/* Publish the pool's new job to the threads. A thread that goes to sleep announces it before it
+ * reads the turn for the last time. */
 static void hand_out(void)
 {
     atomic_store(&pool.unfinished, pool.threads - 1);

@@ -141,7 +141,7 @@ void hp_walk(struct walk *w, const struct kernel_call *call, const char *names)
 
 /* Loops ------------------------------------------------------------------------------- */
 
-/* Runs go along the axis on which most operands stand still or are dense; of several, the
+/* Runs go along the axis on which most operands have step 0 or 1; of several such axes, the
  * longest. The order of the other axes, and so the order of summation, does not change. */
 static int choose_inner(const struct walk *w)
 {

@@ -1,8 +1,8 @@
 /* kernel/walk.h - going over the elements that one pass of a part touches. Internal.
  *
- * Where an element of an operand lies is affine in the indices of the axes. So a pass is a walk
- * over the part's indices, with one step per axis for each operand, and most kernels are the
- * formula for one element inside of this:
+ * The position of an operand's element is affine in the indices of the axes. So a pass is a
+ * walk over the part's indices, with one step per axis for each operand. Most kernels are a
+ * formula for one element inside this loop:
  *
  *     struct walk w;
  *     hp_walk(&w, call, "x s dy dx");     as in the row: dx is the gradient of x

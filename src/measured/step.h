@@ -24,7 +24,7 @@ struct hypar_measured_step {
     struct arena arena; /* the struct is in this arena */
     int n_ranks;
     int64_t n_steps;            /* number of steps in the mean; 0: not known */
-    double step_s;              /* of all of it */
+    double step_s;              /* of the whole step */
     int minibatches;            /* pipedream: the minibatches of the step; else 1 */
     bool window;                /* pipedream: the step is a window of minibatches */
     bool in_turn;               /* ranks computed one after another in one process */

@@ -61,7 +61,7 @@ void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *g
 enum hypar_status hp_check_torch_rank(const struct torch_trace *trace,
                                       const struct hypar_sim *sim, struct hypar_error *err);
 
-/* PyTorch's step beside the simulated one. */
+/* PyTorch's step compared with the simulated one. */
 struct torch_compared {
     struct arena arena;
     const struct hypar_measured_step *step;

@@ -1,4 +1,5 @@
-/* model/json_graph.h - what the files of hypar-graph/1's reader and writer share. Internal. */
+/* model/json_graph.h - functions that the reader and the writer of hypar-graph/1 share.
+ * Internal. */
 #ifndef MODEL_JSON_GRAPH_H
 #define MODEL_JSON_GRAPH_H
 

@@ -1,5 +1,5 @@
-/* Reads and writes what hypar-graph/1 tells of the PyTorch model that the graph was made from:
- * what the exporter needs, and the network does without. */
+/* Reads and writes the facts about the original PyTorch model in hypar-graph/1. The exporter
+ * needs these facts; the graph does not. */
 #include <string.h>
 
 #include "model/json_graph.h"

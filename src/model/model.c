@@ -2,6 +2,7 @@
  * by the first bytes of the file which reader takes it. */
 #include "model/model.h"
 
+#include "base/files/file.h"
 #include "base/utf8.h"
 #include "model/zoo/zoo.h"
 
@@ -37,6 +38,7 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
                                            struct hypar_error *err)
 {
     char head[HEAD_BYTES];
+    TRY(hp_file_refuse_python(path, err));
     FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));

@@ -132,7 +132,7 @@ enum hypar_status hypar_plan_check(const struct hypar_plan *plan, struct hypar_e
     return status;
 }
 
-/* Sharding: who holds what is known when the plan is lowered ------------------------------ */
+/* Sharding: only the lowering knows which devices hold an element ------------------------- */
 
 bool hp_op_has_params(const struct hypar_graph *g, int op)
 {

@@ -16,7 +16,7 @@ const char *hp_axis_list(const struct nest *nest, char *text);
 enum hypar_status hp_check_split(const struct nest *nest, const struct split *split,
                                  struct hypar_error *err);
 
-/* Whether `stage` alone makes sense: it has devices, in equal groups. */
+/* Check `stage` alone: it has devices, in equal groups. */
 enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err);
 
 /* Where a device belongs. */
@@ -49,7 +49,7 @@ enum hypar_status hp_check_replicas(const struct hypar_plan *plan, int op,
 /* No op reads from a later stage; under pipedream no parameter is used in two stages. */
 enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* What is divided of parameters: of an operator, that it has some; and that all users agree. */
+/* Check sharding: a sharded operator has parameters, and all users of a parameter agree. */
 enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op,
                                  struct hypar_error *err);
 enum hypar_status hp_check_shards(const struct hypar_plan *plan, struct hypar_error *err);

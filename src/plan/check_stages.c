@@ -31,7 +31,8 @@ static enum hypar_status check_stage_ops(const struct hypar_plan *plan, int s,
     return HYPAR_OK;
 }
 
-/* A stage on the devices of an earlier one, all of them and no others. */
+/* Check a stage that shares devices with an earlier stage: it must have exactly the same
+ * devices. */
 static enum hypar_status check_shared(const struct hypar_plan *plan, int s, int first,
                                       struct device_home *home, struct hypar_error *err)
 {

@@ -192,7 +192,7 @@ struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
     const struct op *source = &graph->ops[from->op], *target = &graph->ops[to];
     struct pairing p = { .from = source->nest, .to = target->nest, .split = &from->split };
     struct op_config c = { .op = to, .replicas = from->replicas };
-    if (p.from == p.to) { /* two of a kind that share a parameter */
+    if (p.from == p.to) { /* two operators of one kind that share a parameter */
         c = *from;
         c.op = to;
         return c;

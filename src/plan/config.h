@@ -27,13 +27,14 @@ struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct aren
 /* Split and place the operator so. */
 void hp_config_apply(struct hypar_plan *plan, const struct op_config *config);
 
-/* Is the operator so in the plan already? */
+/* Does the operator already have this configuration in the plan? */
 bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *config);
 
-/* `to` laid out as `from` is, so that as much as possible of `tensor`, which both touch, stays
- * where it is: the axes that index the same dimensions are divided alike, part by part on the
- * same devices. Where `from` divides what `to` cannot, more samples are divided instead; if
- * there are not enough, only the first of those parts' devices are used. */
+/* The configuration of `to` that follows `from`, so that as much as possible of `tensor`, which
+ * both touch, stays on its devices: axes that index the same dimensions are divided equally,
+ * part by part on the same devices. If `to` cannot divide a dimension that `from` divides, `to`
+ * divides the samples further; if there are too few samples, only the first devices of those
+ * parts are used. */
 struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
                                   const struct op_config *from, int to, struct arena *arena);
 

@@ -240,7 +240,7 @@ static enum hypar_status check_words(const struct hypar_layout *l, struct hypar_
     return check_number("micro_batches", l->micro_batches, INT64_MAX, err);
 }
 
-/* Nothing is left of what a layout says. */
+/* Remove all settings that came from a layout. */
 static void begin_anew(struct hypar_plan *plan)
 {
     make_whole(plan);

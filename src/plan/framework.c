@@ -25,8 +25,9 @@ static const char *const selectives[] = { "attention", "products" };
 static const char *const widths[] = { "usual", "fp32", "short" };
 static const char *const traffic[] = { "gradients", "gathers", "tensor", "sequence", "stages" };
 
-/* What a member may be; `told`: it describes the row, and no prediction depends on it; `tried`:
- * measured steps may tell it, and the graph and the plan stay as they are. */
+/* The members of a framework and their possible values. `told`: the member describes the row,
+ * and no prediction depends on it. `tried`: a fit to measured steps may try other values,
+ * because these change neither the graph nor the plan. */
 static const struct member {
     const char *key;
     enum member_kind kind;
@@ -117,7 +118,7 @@ const struct hypar_framework *hp_framework_row(const char *name)
     return NULL;
 }
 
-/* A text that lasts: that of the table's row if it is the same, else a copy. */
+/* A text that outlives `text`: the equal text of a table's row, else a copy. */
 static const char *keep(struct arena *arena, const char *text, const char *of_row)
 {
     if (!text || (of_row && strcmp(text, of_row) == 0))
@@ -266,7 +267,7 @@ bool hp_framework_member(struct arena *arena, const struct hypar_framework *fram
     return true;
 }
 
-/* What steps tell ---------------------------------------------------------------------- */
+/* Values to try in a fit to steps --------------------------------------------------------- */
 
 double *hp_framework_time(struct hypar_framework *framework, int i, const char **key)
 {
@@ -279,7 +280,7 @@ double *hp_framework_time(struct hypar_framework *framework, int i, const char *
     return NULL;
 }
 
-/* Attention that is written out is another graph, and no kernel of the same. */
+/* Unfused attention changes the graph, not only the kernel. */
 static bool is_another_graph(const struct member *m, int value)
 {
     return m->words == attentions && value == HYPAR_ATTENTION_UNFUSED;
@@ -297,7 +298,7 @@ static bool take_other_word(const struct member *m, struct hypar_framework *f, i
     return false;
 }
 
-/* A time that is 0: half decades from 10 us to 10 ms, from which a search goes on. */
+/* For a time that is 0: half decades from 10 us to 10 ms, as starts of the fit. */
 static bool take_time(const struct member *m, struct hypar_framework *f, int *i)
 {
     static const double tried[] = { 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2 };
@@ -617,7 +618,7 @@ enum hypar_status hp_framework_read(struct arena *arena, const char *word,
     return HYPAR_OK;
 }
 
-/* A framework of its own lies in its arena. */
+/* A framework with its own arena. */
 struct own_framework {
     struct hypar_framework framework;
     struct arena arena;
@@ -662,7 +663,7 @@ static void put_member(struct json_writer *w, const struct member *m,
     hp_arena_free(&scratch);
 }
 
-/* `all`: also what is as in the row "compiled". */
+/* `all`: also members with the values of the row "compiled". */
 static void put_object(struct json_writer *w, const char *key, const struct hypar_framework *f,
                        bool all)
 {

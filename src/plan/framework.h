@@ -28,23 +28,23 @@ bool hp_framework_same(const struct hypar_framework *a, const struct hypar_frame
 /* The word that reads back as it, "fsdp,kernels=compiled"; of one that is no row, its name. */
 char *hp_framework_word(struct arena *arena, const struct hypar_framework *framework);
 
-/* The member `key` of a plan: a word, or for what no word can say an object; nothing for the
- * row "compiled" as it is. */
+/* Write the member `key` of a plan: a word, or an object if no word describes the framework;
+ * nothing for the unchanged row "compiled". */
 void hp_put_framework(struct json_writer *w, const char *key,
                       const struct hypar_framework *framework);
 enum hypar_status hp_read_framework(struct arena *arena, const struct json *at,
                                     struct hypar_framework *out, struct hypar_error *err);
 
-/* Member `i` of the table: its name, its value as text in `arena` and what it is; NULL past the
- * last. */
+/* Member `i` of the table: its name, its value as text in `arena`, and its meaning; NULL past
+ * the last. */
 struct framework_member {
     const char *key, *value, *summary;
 };
 bool hp_framework_member(struct arena *arena, const struct hypar_framework *framework, int i,
                          struct framework_member *out);
 
-/* What measured steps can tell of a framework. Time `i` that its host adds: its place in
- * *framework, and its name if `key` is given; NULL past the last. */
+/* For fits to measured steps: a pointer to time `i` that the framework's host adds, and the
+ * member's name if `key` is given; NULL past the last. */
 double *hp_framework_time(struct hypar_framework *framework, int i, const char **key);
 
 /* Alternative `i` of the framework: *framework with another value of one member, whose name is
@@ -55,7 +55,7 @@ const char *hp_framework_alternative(struct hypar_framework *framework, int i);
 const char *hp_framework_value(struct arena *arena, const struct hypar_framework *framework,
                                const char *key);
 
-/* Are gradients of such parameters fp32 where the plan does not say? */
+/* Are gradients of parameters in this precision fp32, if the plan does not say? */
 bool hp_usual_fp32_gradients(enum hypar_precision precision,
                              const struct hypar_framework *framework);
 

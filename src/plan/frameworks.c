@@ -56,6 +56,21 @@ static const struct hypar_framework rows[] = {
         PYTORCH_PIPELINE,
     },
     {
+        .name = "ddp",
+        .summary = "PyTorch's DistributedDataParallel, operator by operator, with autocast",
+        .source =
+            "As eager; gradients are copied into buckets of bucket_cap_mb=25, which replicas "
+            "sum while earlier layers compute (torch/nn/parallel/distributed.py, "
+            "gradient_as_bucket_view=False).",
+        .kernels = HYPAR_KERNELS_EAGER,
+        .autocast = true,
+        DDP_COPIES,
+        .bucket_bytes = 25 * 1024 * 1024,
+        .row_shards = true,
+        PYTORCH_PIPELINE,
+        .memory.bucket_copies = true,
+    },
+    {
         .name = "none",
         .summary = "the roofline: pass by pass, launches cost nothing",
         .source = "The papers' model of a device.",

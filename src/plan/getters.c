@@ -1,4 +1,4 @@
-/* What the public header shows of a plan. */
+/* The public functions that read a plan. */
 #include "plan/plan.h"
 #include "plan/schedules.h"
 

@@ -1,4 +1,4 @@
-/* A number for what a plan does. */
+/* A hash of the tasks of a plan's step. */
 #include "base/table.h"
 #include "plan/slots.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/normal.h"
+#include "cost/normal.h"
 
 static double workspaces_bytes(const struct memory_facts *at)
 {
@@ -62,8 +62,8 @@ const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simu
     return how->framework.kernels == HYPAR_KERNELS_NONE ? &bare : &how->framework.memory;
 }
 
-/* A device exchanges with those that have other samples, with those that have other parts of an
- * operator, and with other stages. */
+/* Kinds of groups that a device exchanges with: devices with other samples, devices with other
+ * parts of an operator, other stages. */
 static double kinds_of_groups(const struct hypar_plan *plan)
 {
     bool samples = false, parts = false;
@@ -157,8 +157,8 @@ void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_devi
     memory->error_spread = at.usual.spread;
 }
 
-/* How full a device is with so many bytes of tensors, if nothing else is known of the plan:
- * `fixed` and `factor` for each byte of them. */
+/* The memory of a device with a given number of bytes of tensors, if nothing else of the plan
+ * is known: `fixed`, and `factor` for each of these bytes. */
 struct line {
     double fixed, factor;
 };

@@ -1,7 +1,7 @@
-/* plan/memory_terms.h - what a device's memory holds beside tensors, and the room that it
- * leaves to tensors. Internal. The table of terms is hypar/memory_terms.h. Texts, JSON, the
- * page and the room for tensors, which planners compare bounds and estimates with, follow from
- * its rows. */
+/* plan/memory_terms.h - the memory of a device that is not tensors, and the room that it leaves
+ * to tensors. Internal. The table of terms is hypar/memory_terms.h. Texts, JSON, the page and
+ * the room for tensors, which planners compare bounds and estimates with, follow from its rows.
+ */
 #ifndef PLAN_MEMORY_TERMS_H
 #define PLAN_MEMORY_TERMS_H
 
@@ -26,14 +26,14 @@ enum memory_level {
     MEMORY_LEVELS,
 };
 
-/* What a term that is not counted is computed from. Its bytes grow evenly with the bytes of
- * tensors, and do not shrink when more is known of the plan: so what is computed before there
- * is a program bounds the need from below. */
+/* The facts from which a term outside the program is computed. The bytes of a term grow
+ * linearly with the bytes of tensors, and do not shrink when more of the plan is known. So the
+ * bytes computed before there is a program are a lower bound. */
 struct memory_facts {
     const struct hypar_device *device;
     struct memory_how how;
-    struct hypar_framework_memory usual; /* the framework's, with what is usual filled in; 0 on
-                                            a device that runs none */
+    struct hypar_framework_memory usual; /* the framework's memory, with usual values filled in;
+                                            0 on a device that runs no framework */
     double held[MEMORY_LEVELS]; /* bytes of each level, with those before; until they are known
                                    0 */
 };
@@ -61,8 +61,9 @@ double hp_tensor_bytes(const struct hypar_memory *memory);
 /* How the framework of a simulation uses memory. */
 const struct hypar_framework_memory *hp_framework_memory(const struct hypar_simulation *how);
 
-/* How often the optimizer's state of a parameter is there, divided or not: once, or where the
- * framework has it so in each group of devices that has stages which use the parameter. */
+/* The number of copies of a parameter's optimizer state, sharded or not: 1, or, if the
+ * framework keeps it by stage, one for each group of devices with stages that use the
+ * parameter. */
 int hp_state_copies(const struct hypar_plan *plan, int tensor);
 
 struct memory_how hp_memory_how(const struct hypar_plan *plan);
@@ -71,15 +72,15 @@ struct memory_how hp_memory_how(const struct hypar_plan *plan);
 void hp_add_framework_terms(struct hypar_memory *memory, const struct hypar_device *device,
                             const struct memory_how *how);
 
-/* How certainly plans of a search fit, if nothing else is asked for. */
+/* The default probability with which plans of a search fit. */
 static const double HP_USUAL_CERTAINTY = 0.95;
 
-/* What programs may use of a device, less what keeps a plan that is predicted to fill it within
- * its memory with how->certainty. */
+/* The bytes that programs may use of a device, less the margin with which a plan that is
+ * predicted to fill them fits with probability how->certainty. */
 double hp_usable_bytes(const struct hypar_device *device, const struct memory_how *how);
 
-/* What a device may use for tensors: `limit_bytes`, or its own memory if that is 0, without the
- * other terms; always above 0. */
+/* The bytes of a device for tensors: `limit_bytes`, or the device's own memory if the limit is
+ * 0, less the other terms; always above 0. */
 double hp_device_room(const struct hypar_device *device, double limit_bytes,
                       const struct memory_how *how);
 

@@ -151,7 +151,8 @@ bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts,
     return n_parts <= *available;
 }
 
-/* Room for `n` numbers that is not where the sizes lie now: what is given may be those. */
+/* Memory for `n` numbers, apart from the current sizes, because the new sizes may be copied
+ * from these. */
 static int64_t *other_room(struct hypar_plan *plan, struct op_plan *op, int n)
 {
     op->in_second = !op->in_second;
@@ -163,13 +164,15 @@ static int64_t *other_room(struct hypar_plan *plan, struct op_plan *op, int n)
     return room->own;
 }
 
-/* Sizes that say what is so anyway are dropped, so that equal plans are written equally. */
+/* Are the sizes different from even ones? Even sizes are dropped, so that equal plans are
+ * written equally. */
 static bool are_needed(const struct hypar_axis *axis, int degree, const int64_t *sizes)
 {
     return sizes && axis->role != HYPAR_COPY && !hp_sizes_even(axis->extent, degree, sizes);
 }
 
-/* The sizes of an axis, and behind them where each part begins; returns what is behind both. */
+/* Store the sizes of an axis, and behind them the first index of each part; returns the end of
+ * both. */
 static int64_t *put_sizes(struct split *mine, int a, int degree, const int64_t *sizes,
                           int64_t *at)
 {

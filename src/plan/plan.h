@@ -42,7 +42,8 @@ struct op_plan {
     const int *device;
     int stage; /* -1: the plan has none */
     bool recompute;
-    bool resend; /* what others received of its result is not kept, but sent to them again */
+    bool resend; /* copies of its result on other devices are dropped, and sent again for the
+                    backward half */
     enum hypar_shard shard;
     int shard_over; /* devices that divide a piece; 0: all that hold it */
     int *own;       /* room for `capacity` devices, reused when the split changes; or NULL */
@@ -120,7 +121,7 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
 /* Which operators are computed again, as a word says (recompute.c). */
 void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompute);
 
-/* What each group of devices does in turn, under schedule 'slots'; all is copied. */
+/* The slots of each group of devices, under schedule 'slots'; all are copied. */
 struct slot_order;
 void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n);
 
@@ -130,8 +131,8 @@ void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order,
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
 
-/* Is an operator planned alike twice: its parts, their devices, and what is computed again,
- * sent again or divided? Its stage is not looked at. */
+/* Are two operator plans equal: parts, devices, recomputation, resending and sharding? Stages
+ * are not compared. */
 bool hp_same_op_plan(const struct nest *nest, const struct op_plan *a, const struct op_plan *b);
 
 /* Are operators, devices and replicas of all stages the same; is one schedule the other? */
@@ -156,8 +157,9 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
     return &plan->ops[g->use[g->use_start[tensor]].op];
 }
 
-/* What is divided of a parameter as the plan is run. PyTorch scatters a gradient as soon as it
- * is made, unless it waits for later micro-batches: in one micro-batch ZeRO-1 is ZeRO-2. */
+/* The sharding of a parameter as the framework runs it. PyTorch scatters a gradient as soon as
+ * it is computed, unless the gradient waits for later micro-batches: with one micro-batch
+ * ZeRO-1 is ZeRO-2. */
 enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor);
 
 /* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
@@ -192,7 +194,7 @@ struct param_bytes {
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
-/* What says how a step keeps trained parameters. */
+/* The settings that determine how a step keeps trained parameters. */
 struct param_how {
     enum hypar_precision precision;
     bool fp32_gradients;
@@ -201,7 +203,7 @@ struct param_how {
     bool again; /* a device computes several micro-batches, or there are stages */
 };
 
-/* What holders divide as the step is run. */
+/* The sharding as the step is run. */
 enum hypar_shard hp_shard_as_run(const struct param_how *how, enum hypar_shard shard);
 
 /* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
@@ -236,14 +238,14 @@ double hp_plan_device_memory(const struct hypar_plan *plan, int device, double l
  * memory. */
 const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
 
-/* The fullest of the devices that were looked at so far: the one whose need is the largest part
- * of what it has, the first among equals. */
+/* The fullest of the devices that were checked: the device with the largest ratio of need to
+ * memory, the first among equals. */
 struct fullest {
     int device;
     double need, has; /* bytes; `has` is 0 before the first look */
     double part;      /* need / has: it fits, and then all do, if that is at most 1 */
-    double excess;    /* what is missing on all devices, as parts of what each has: the sum of
-                         squares, so that it is least where all lack the same */
+    double excess;    /* missing memory of all devices: the sum of squares of the missing parts,
+                         which is least if all devices lack the same part */
 };
 void hp_note_memory(struct fullest *f, int device, double need, double has);
 
@@ -264,12 +266,13 @@ struct memory_text {
 };
 struct memory_text hp_memory_text(double need, double has);
 
-/* Fail as a device needs more than it has; `room_words`: of what it has (hp_room_words()). */
+/* Fail because a device needs more memory than it has; `room_words` describe its memory
+ * (hp_room_words()). */
 enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
                                  struct hypar_error *err);
 
-/* Is a message about such a need? All of them say that a device, or all devices, "has" or
- * "have" less. */
+/* Is the message about a lack of memory? All such messages say that a device "has", or devices
+ * "have", less. */
 bool hp_tells_memory(const char *text);
 
 /* Parts of all operators, those of every replica counted. */
@@ -310,26 +313,27 @@ enum hypar_status hp_plan_read_json(struct hypar_plan **out, const struct json *
                                     struct hypar_error *err);
 void hp_plan_write_json(struct json_writer *w, const char *key, const struct hypar_plan *plan);
 
-/* The members "ops", "stages" and "schedule" of the file form, for other reports too. */
+/* Write members of the file form ("machine", "ops", "stages", "layout", "schedule"), also for
+ * reports. */
 void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
 
-/* What a plan is in a few words: "4 stages, 1f1b, 8 micro-batches; n=4 of 9 operators". */
+/* A summary of a plan in a few words: "4 stages, 1f1b, 8 micro-batches; n=4 of 9 operators". */
 char *hp_plan_summary(struct arena *arena, const struct hypar_plan *plan);
 
-/* The plan is as it was found by this search (search.c); all is copied. */
+/* Record the search that found the plan; everything is copied. */
 void hp_plan_set_search(struct hypar_plan *plan, const struct hypar_plan_search *search);
 
-/* The member "search" of the file form; nothing if nobody knows. And the others of a search,
- * for other reports too. */
+/* Write the member "search" of the file form, or nothing if the search is unknown; and the
+ * plans of other planners in the search, also for reports. */
 void hp_plan_put_search(struct json_writer *w, const struct hypar_plan *plan);
 void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n);
 
-/* Of all that decides which tasks a step has, and where they run: graph, splits, devices,
- * stages, schedule. */
+/* A hash of everything that determines a step's tasks and their devices: graph, splits,
+ * devices, stages, schedule. */
 uint64_t hp_plan_hash(const struct hypar_plan *plan);
 
 /* How a step is simulated (simulation.c): the members "as" and "simulation" of the file form,

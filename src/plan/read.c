@@ -147,7 +147,7 @@ static enum hypar_status set_gradients(struct hypar_plan_settings *settings,
     return HYPAR_OK;
 }
 
-/* The framework, and what goes without saying under it. */
+/* Read the framework, and apply its defaults. */
 static enum hypar_status read_framework(struct hypar_plan_settings *settings,
                                         const struct json *root, const struct source *source,
                                         struct arena *scratch, struct hypar_error *err)

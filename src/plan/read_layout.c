@@ -1,4 +1,4 @@
-/* Reading a plan: the layout that stands in place of its operators and stages. */
+/* Reading a plan: the layout that replaces operators and stages. */
 #include "plan/read.h"
 
 static enum hypar_status read_members(const struct json *at, struct hypar_layout *layout,

@@ -162,7 +162,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     member = hp_json_member(at, "devices");
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
-    if (plan->has_layout) /* the row stands in place of it, in all */
+    if (plan->has_layout) /* the row replaces the layout's recomputation, too */
         plan->ops[op].recompute = plan->ops[op].resend = false;
     TRY(read_state(plan, op, at, lenient, err));
     return place(plan, op, &split, devices, n, err);

@@ -131,7 +131,7 @@ enum hypar_status hp_read_schedule_kind(const struct json *at, enum hypar_schedu
     return HYPAR_OK;
 }
 
-/* A schedule that is not told otherwise: one micro-batch; pipedream stashes weights. */
+/* Defaults of a schedule: one micro-batch; pipedream stashes weights. */
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,
                                    struct arena *scratch, struct hypar_error *err)
 {

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
-/* The outermost module around an operator that is called and one of a list ("layers.3"): as
- * many characters of its name; 0: there is none. */
+/* The length of the name of the outermost module around an operator that is called and is an
+ * element of a list ("layers.3"); 0: there is none. */
 static size_t module_of(const struct hypar_graph *g, const char *name)
 {
     for (size_t at = 0; g->n_modules > 0 && name[at];) {

@@ -119,7 +119,7 @@ static int fill_interleaved(const struct pipeline_size *size, const int *stage,
     return 2 * n;
 }
 
-/* Of all chunks of the first device together, in whole micro-batches. */
+/* The sum over all chunks of the first device, in whole micro-batches. */
 static double interleaved_in_flight(const struct pipeline_size *size, int stage)
 {
     (void)stage;

@@ -1,14 +1,13 @@
 /* plan/schedules.h - the schedules of a pipeline, a row each. Internal.
  *
- * A row holds all that is known of a schedule: its name, the order in which a device does its
- * slots, how many micro-batches a stage has in flight, how long a step takes in closed form,
- * and what the schedule asks of the stages. CONTRIBUTING.md lists the files that a new
- * schedule touches: a row here, and its number, tests and documents. Other files ask the row;
- * only these name a schedule:
+ * A row defines a schedule: its name, the order of a device's slots, the micro-batches in
+ * flight of a stage, the time of a step in closed form, and its requirements on stages.
+ * CONTRIBUTING.md lists the files that a new schedule touches: a row here, and its number,
+ * tests and documents. Other files ask the row; only these name a schedule:
  *
  *   hp_layout_schedule() (plan.h)  the default of a layout that names no schedule
  *   plan/edit.c                    a plan whose slots are listed has schedule 'slots'
- *   plan/check_stages.c            what 1f1b allows to operators with choices
+ *   plan/check_stages.c            operators with choices under 1f1b
  *   search/pipeline                planners of one schedule: flush.c, pipedream.c
  *   search/hybrid/hybrid.c         gpipe is tried beside 1f1b
  *   search/choices/plan.c          its plans are 1f1b
@@ -24,7 +23,8 @@ struct pipeline_size {
     int64_t n_micro;
 };
 
-/* Times of the stages for one micro-batch, forward and backward, with what they receive. */
+/* Times of the stages for one micro-batch, forward and backward, including their received
+ * messages. */
 struct stages_time {
     double sum_s;  /* of all stages */
     double most_s; /* of the slowest stage */
@@ -103,7 +103,7 @@ static inline int hp_stage_group(enum hypar_schedule_kind kind,
     return row->group ? row->group(size, stage) : stage % size->groups;
 }
 
-/* May a batch have so many micro-batches? */
+/* Does the schedule allow this number of micro-batches? */
 static inline bool hp_takes_micro_batches(enum hypar_schedule_kind kind, int groups,
                                           int64_t n_micro)
 {

@@ -7,7 +7,8 @@
 #include "plan/framework.h"
 #include "plan/read.h"
 
-/* What is on or off: member of the file, option of the command, where it is kept. */
+/* Settings that are on or off: member of the file, option of the command, member of the struct.
+ */
 static const struct {
     const char *key, *option;
     size_t offset;

@@ -30,7 +30,7 @@ struct device_groups hp_device_groups(const struct hypar_plan *plan, struct aren
 
 /* Edges ------------------------------------------------------------------------------ */
 
-/* Count, or list, pairs of stages of which one reads what the other writes. */
+/* Count, or list, pairs of a writing and a reading stage. */
 static void list_edges(const struct hypar_plan *plan, int *last, int *start, int *list,
                        bool read_by)
 {
@@ -77,7 +77,7 @@ struct racing {
     int *time;
     int *sent_start, *sent; /* by group: stages that read from one of its own; CSR */
     struct slot missing;
-    int latest; /* of what the slot at hand waits for */
+    int latest; /* the end of the last slot that the current slot waits for */
 };
 
 static void list_sent(struct racing *r, struct arena *arena)
@@ -105,8 +105,8 @@ static bool is_over(struct racing *r, int stage, int micro, enum phase phase)
     return time > 0;
 }
 
-/* What a group sent forward has been received before it goes backward: stages that read from
- * any of its stages have been forward. */
+/* Have all stages that read from the group's stages done their forward slots? Then the messages
+ * that the group sent forward have been received, and the group may go backward. */
 static bool is_received(struct racing *r, const struct slot *slot)
 {
     int group = r->race->group[slot->stage];

@@ -1,5 +1,4 @@
-/* plan/slots.h - what a device does in turn: slots, as schedules and plan files have them.
- * Internal.
+/* plan/slots.h - the slots of a device in order, as in schedules and plan files. Internal.
  *
  * A slot is the part of a micro-batch that a stage does at once: its forward passes, its
  * backward passes, or, where a schedule takes them apart, the passes that compute gradients of
@@ -21,7 +20,7 @@ struct slot {
     enum phase phase;
 };
 
-/* What the devices of a group do in turn. */
+/* The slots of a group's devices, in order. */
 struct slot_order {
     int n;
     struct slot *slot;
@@ -43,9 +42,9 @@ struct stage_edges {
 };
 struct stage_edges hp_stage_edges(const struct hypar_plan *plan, struct arena *arena);
 
-/* Orders of slots to be gone through: each waits for what its stage reads, backward ones for
- * the errors of stages that read what it wrote, and for whatever the group has sent forward to
- * be received. */
+/* Orders of slots to check. A slot waits for the stages that its stage reads from. A backward
+ * slot waits for the errors of the stages that read from its stage, and until all messages that
+ * the group sent forward have been received. */
 struct slot_race {
     int n_stages, n_micro, n_groups;
     const int *group; /* by stage */
@@ -53,9 +52,9 @@ struct slot_race {
     const struct stage_edges *edges;
 };
 
-/* When each slot is over if all take the same time: [hp_slot_place()], 0 if there is no such
- * slot; taken from `arena`. False: they wait for each other, *group at *slot of its order, for
- * *missing. */
+/* The end of each slot, [hp_slot_place()], if all slots take the same time; 0: there is no such
+ * slot; taken from `arena`. False: the slots deadlock: `group`, at position `slot` of its
+ * order, waits for `missing`. */
 struct slot_times {
     int *time;
     int group, slot;

@@ -1,4 +1,4 @@
-/* What a plan is in a few words: its layout, or its stages and the commonest splits. */
+/* A plan in a few words: its layout, or its stages and the commonest splits. */
 #include <string.h>
 
 #include "plan/plan.h"

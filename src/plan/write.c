@@ -1,5 +1,4 @@
-/* Writing a plan: one operator per line, in the graph's order, nothing that goes without
- * saying. */
+/* Writing a plan: one operator per line, in the graph's order, without default values. */
 #include "base/files/json.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"

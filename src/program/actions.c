@@ -30,7 +30,7 @@ static bool sums(const struct pattern *p, int comm, int device)
     return found;
 }
 
-/* The first stage in which the device reads what the comm brings; -1: none. */
+/* The first stage in which the device reads the comm's result; -1: none. */
 static int first_reading(const struct lowering *s, int body, const struct exchange *x,
                          const struct pattern *p, int comm, int device, enum phase phase)
 {

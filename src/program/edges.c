@@ -1,4 +1,4 @@
-/* The edges of a program: what the tasks of each block wait for. Compute tasks, exchanges and
+/* The edges of a program: the predecessors of each block's tasks. Compute tasks, exchanges and
  * updates each have their own rules; all edges are written here and nowhere else. */
 #include "base/csr.h"
 #include "program/blocks.h"
@@ -173,8 +173,8 @@ static struct device_parts parts_by_device(struct blocks *s, const struct op_par
     return on;
 }
 
-/* A value that is sent again lies where parts of the same device put it; some of these may have
- * computed copies. */
+/* A value that is sent again is on the devices whose parts wrote it; some of these parts may
+ * have computed copies. */
 static void kept_edges(struct blocks *s, int b, int group)
 {
     const struct op_parts *parts = hp_pass_parts(s, b, group);

@@ -1,4 +1,4 @@
-/* What training has to compute: the gradients on the way from the loss to each trained
+/* The gradients that training computes: those on the paths from the loss to each trained
  * parameter. */
 #include "program/lowering.h"
 

@@ -33,8 +33,7 @@ static bool split_alike(const struct op_parts *writer, int wo, int a,
     int written = indexed_dim(writer->nest, wo, a), read = indexed_dim(reader->nest, ro, b);
     if (hp_degree(reader->split, b) != hp_degree(writer->split, a))
         return false;
-    if (written < 0 ||
-        read < 0) /* a sum, or the whole tensor is read: this does not look alike */
+    if (written < 0 || read < 0) /* a sum, or the whole tensor is read: visibly another split */
         return is_copies(writer, a) && is_copies(reader, b);
     return !is_window(reader->nest, ro, read) &&
            (read == written || reader->nest->axis[b].name[0] == writer->nest->axis[a].name[0]);

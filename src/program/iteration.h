@@ -7,9 +7,9 @@
  * replica m mod r of a stage with r replicas; each r minibatches are an update period of this
  * stage, which ends with an update of its parameters.
  *
- * Micro-batches that do the same have the same body. Synchronous micro-batches differ in size
- * by at most one sample: two bodies. Minibatches differ in the replicas that they run on: as
- * many bodies as the least common multiple of all r, in turn. */
+ * Micro-batches with the same tasks share a body. Synchronous micro-batches differ in size by
+ * at most one sample: two bodies. Minibatches differ in the replicas that they run on: as many
+ * bodies as the least common multiple of all r, in turn. */
 #ifndef PROGRAM_ITERATION_H
 #define PROGRAM_ITERATION_H
 

@@ -192,7 +192,7 @@ int hp_param_stage(const struct hypar_program *p, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
-    if (hp_has_choices(plan->graph)) /* such graphs divide samples between stages */
+    if (hp_has_choices(plan->graph)) /* operators with choices cannot be lowered */
         TRY(hypar_graph_lowerable(plan->graph, err));
     TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);

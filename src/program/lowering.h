@@ -6,7 +6,7 @@
  * the LOWERING. A change of one operator's split or placement changes its parts and the
  * patterns of the exchanges that it accesses, and nothing else (hp_lowering_lay_out(),
  * hp_lowering_exchange()). Parts and patterns are cached by the facts that determine them, so a
- * change that was seen before costs a look-up. */
+ * repeated change costs a look-up. */
 #ifndef PROGRAM_LOWERING_H
 #define PROGRAM_LOWERING_H
 
@@ -61,7 +61,7 @@ struct exchange {
         bool backward, again;
     } first;
     int behind;
-    int turn;          /* of such an exchange: all of one turn are gathered together */
+    int turn;          /* exchanges with the same turn are gathered together */
     int item;          /* its position among the items; in the tail: its number */
     int pattern_class; /* exchanges of one class with the same parts have the same pattern */
 };
@@ -257,8 +257,8 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
 /* Does `part` add the term that a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct op_parts *parts, int pass, int part);
 
-/* The passes that read a value first, and so wait for it: forward passes if there are any, else
- * repeated ones. */
+/* The passes that read a value first, and therefore wait for the value: forward passes if there
+ * are any, else repeated ones. */
 struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct reader *r);
 
 /* Which passes are repeated, and where (recompute.c). */
@@ -302,8 +302,8 @@ struct buckets {
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
 
-/* Pass `pass` of an operator during a visit; -1: it is not done, or in a slot of its own
- * (separate gradients). */
+/* The number of pass `pass` of an operator in a visit; -1: the pass is not done, or is in a
+ * slot of its own (separate gradients). */
 static inline int hp_visit_pass(const struct training_graph *k, const struct visit *visit,
                                 const struct nest *nest, int pass)
 {

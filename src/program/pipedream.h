@@ -4,9 +4,9 @@
  * Minibatch b runs on replica b mod r of a stage with r replicas (1F1B-RR), forward and
  * backward. The r minibatches r u .. r u + r - 1 are period u of this stage: its replicas sum
  * their gradients and update once, which turns version u of the weights into version u + 1;
- * version 0 is the first. Gradients are summed, not averaged. One update by r gradients goes as
- * far as the r updates of a stage with one replica, so all stages learn at the rate of a batch.
- * With weight stashing a backward pass uses the version of its forward pass. */
+ * version 0 is the first. Gradients are summed, not averaged. One update by r gradients equals
+ * r updates of a stage with one replica, so all stages learn at the rate of a batch. With
+ * weight stashing a backward pass uses the version of its forward pass. */
 #ifndef PROGRAM_PIPEDREAM_H
 #define PROGRAM_PIPEDREAM_H
 

@@ -1,7 +1,7 @@
-/* program/program.h - the inside of a program: a plan made explicit. Internal.
+/* program/program.h - the tasks, edges and schedule of a lowered plan. Internal.
  *
  * One micro-batch is a BODY: compute tasks (one part of one operator, pass after pass) and
- * communication tasks between them. Micro-batches that do the same share one body
+ * communication tasks between them. Micro-batches with the same tasks share one body
  * (iteration.h); a task instance is (micro-batch, body task). A period of micro-batches ends
  * with the TAIL: gradients and the loss are summed over devices, parameters are updated; an
  * instance is (period, tail task). The SCHEDULE gives the order in which a device runs the
@@ -24,8 +24,8 @@
 #include "split/comm.h"
 #include "split/split.h"
 
-/* What a task reads or writes of a tensor: its value, its gradient, or its value as computed
- * again in the backward half (recompute.c), which has memory of its own. */
+/* The form of a tensor that a task reads or writes: its value, its gradient, or its value
+ * recomputed in the backward half (recompute.c), which has its own memory. */
 struct place {
     int tensor;
     bool grad, again;
@@ -201,9 +201,9 @@ struct hypar_program {
     int n_bodies, n_tasks;
     int *first; /* by body: its first task; then the tail's, then past it: n_bodies + 2 */
     struct task *task;
-    /* What each task waits for: CSR. A task of the tail waits for a task of a body in the last
-     * micro-batch of its period that has this body, if there is one; and for another task of
-     * the tail in the same period. */
+    /* The predecessors of each task: CSR. A task of the tail waits for a task of a body in the
+     * last micro-batch of its period that has this body, if there is one; and for another task
+     * of the tail in the same period. */
     const int64_t *after_start;
     const int *after;
     int *update_group; /* by task of the tail: the group of parameters it belongs to
@@ -282,7 +282,7 @@ void hp_comm_name(const struct lowering *lowering, int body, int exchange, int c
                   size_t n);
 void hp_update_name(const struct lowering *lowering, int exchange, char *text, size_t n);
 
-/* Does the task compute a second time, for the backward half, what it did forward? */
+/* Does the task recompute a forward pass for the backward half? */
 bool hp_is_again(const struct hypar_program *program, int task);
 
 /* Append which of several instances it is: " micro 3", of delayed updates " minibatch 3"; or

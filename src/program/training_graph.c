@@ -1,5 +1,5 @@
 /* The training graph: passes and exchanges of a body and of the tail, in the order of task
- * numbers. It follows from the graph, and from what the plan recomputes and divides. */
+ * numbers. It follows from the graph, and from the plan's recomputation and sharding. */
 #include <string.h>
 
 #include "base/csr.h"
@@ -134,9 +134,9 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
-/* Does a pass write gradients of parameters alone, so that no other pass waits for it, and is
- * it worth moving? Passes of norms and biases are not: moving them would keep errors longer
- * than the passes take. */
+/* Does a pass write only gradients of parameters, so that no other pass waits for it, and does
+ * moving it pay? Passes of norms and biases are not: moving them would keep errors longer than
+ * the passes take. */
 static bool is_gradient(const struct hypar_graph *g, int op, int pass)
 {
     const struct op *o = &g->ops[op];
@@ -376,7 +376,8 @@ static bool reads_operand(const struct lowering *s, int op, uint32_t passes, boo
     return false;
 }
 
-/* Is an operator of the layer that was gathered last? It is gathered with that. */
+/* Is the operator in the layer that was gathered last? Then its parameters were gathered with
+ * that layer. */
 static bool joins_layer(struct builder *b, int stage, int op)
 {
     int layer = b->layer_of ? b->layer_of[op] : -1, before = b->layer ? b->layer[stage] : -1;
@@ -443,8 +444,8 @@ static void find_gatherings(struct builder *b)
     }
 }
 
-/* What of each parameter is divided. Without a backward half only the parameter itself
- * matters. */
+/* Find the sharding of each parameter. Without a backward half only that of the parameter
+ * itself matters. */
 static void find_shards(struct lowering *s)
 {
     const struct hypar_graph *g = s->graph;

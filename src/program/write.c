@@ -21,7 +21,7 @@ static void put_range(struct json_writer *w, struct range range)
     hp_json_end_array(w);
 }
 
-/* What each task of a block waits for. */
+/* Write the predecessors of each task of a block. */
 static void put_after(struct json_writer *w, const struct hypar_program *p, int first, int n)
 {
     hp_json_begin_array(w, "after", true);

@@ -58,9 +58,9 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
 const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
 
-/* "Memory of an h100: 80 GB by its name (in GiB), 84.9 GB usable by programs, ...": what a
- * device has, may use and what planners keep free; NULL: these are the same, or the limit was
- * asked for. */
+/* "Memory of an h100: 80 GB by its name (in GiB), 84.9 GB usable by programs, ...": a device's
+ * memory, its usable part and the part that planners keep free; NULL: these are equal, or the
+ * user set a limit. */
 char *hp_memory_line(struct arena *arena, const struct hypar_plan *plan, int device,
                      double limit_bytes);
 
@@ -68,9 +68,8 @@ char *hp_memory_line(struct arena *arena, const struct hypar_plan *plan, int dev
  * memory for the framework: the framework's need, and ways to save memory. NULL: no warning. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
 
-/* Where the measured step lies, as a line: "8 of 10 such steps take 25.9 ms to 30.2 ms (72
- * measured: a100 as fsdp)."; or that nothing like it was measured,
- * and what to expect then. */
+/* The interval of the measured step, as a line: "8 of 10 such steps take 25.9 ms to 30.2 ms (72
+ * measured: a100 as fsdp)."; or that nothing like it was measured, and what to expect then. */
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *interval);
 
 /* Columns of a struct hypar_interval: its ends, and how many measured rows it is from. */

@@ -6,7 +6,7 @@
 #include "run/data/inputs.h"
 #include "run/trainer.h"
 
-/* What one part of a classifier's loss knows of a row (a sample, or a position of one). */
+/* The scores of a row (a sample, or a position of one) in one part of a classifier's loss. */
 struct score {
     int64_t row;   /* in the batches that run at once */
     double value;  /* the largest score of its classes, ... */

@@ -7,7 +7,7 @@
 #include "base/files/library.h"
 #include "run/backend/cuda/cuda.h"
 
-/* One line for each optional library: is it there, and what is lost without it. */
+/* One line for each optional library: its presence, and the features that need it. */
 #ifdef HYPAR_WITH_HWLOC
 #define HWLOC_LINE "hwloc: yes (local:N describes this machine)\n"
 #else

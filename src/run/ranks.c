@@ -28,8 +28,8 @@ bool hypar_ranks_launched(void)
     return false;
 }
 
-/* Launchers that tell how many processes they have started, and what they need so that MPI
- * connects these. The first variable that is set counts: mpirun may run inside Slurm. */
+/* Launchers that report the number of started processes, and the support that each needs for
+ * MPI to connect them. The first variable that is set counts: mpirun may run inside Slurm. */
 static const struct launcher {
     const char *variable, *name, *expected;
 } launchers[] = {

@@ -71,8 +71,7 @@ enum hypar_status hp_trainer_open(struct trainer *t, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* Missing tensors
- * --------------------------------------------------------------------------- */
+/* Missing tensors ------------------------------------------------------------------------- */
 
 /* Tensors that a file should contain, and those that are missing. */
 struct lack {

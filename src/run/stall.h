@@ -25,9 +25,9 @@ struct stall {
     int rank, n;       /* of this process, and of all */
     const char *hosts; /* [n][STALL_HOST_BYTES] */
 
-    /* How ranks talk. `hear` takes an arrived word, if there is one; `number` is that of a
-     * question, or, with STALL_TOLD, the reported rank. `find_awaited` marks the other ranks of
-     * all messages under way. */
+    /* The transport between ranks. `hear` receives a word, if one has arrived; `number` is the
+     * number of a question, or, with STALL_TOLD, the reported rank. `find_awaited` marks the
+     * other ranks of all messages under way. */
     void *ranks;
     void (*say)(void *ranks, enum stall_word word, int to, int32_t number);
     bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);

@@ -1,17 +1,15 @@
 /* Calibration: the efficiency of devices at which a simulated step takes as long as a measured
  * one. */
-#include <hypar/sim.h>
-
 #include "base/error.h"
 #include "cost/calibration.h"
 #include "plan/plan.h"
+#include "sim/sim.h"
 #include "sim/tasks.h"
 
 static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim_options how,
                                  double efficiency, double *step_s, struct hypar_error *err)
 {
     struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_sim *sim;
     int n = hypar_machine_device_count(plan->machine);
     for (int d = 0; d < n; d++)
         if (d == 0 || hypar_machine_device(plan->machine, d) !=
@@ -20,10 +18,7 @@ static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim
                                          efficiency);
     how.profile = profile;
     how.timeline = false;
-    enum hypar_status status = hypar_simulate(&sim, plan, &how, err);
-    if (status == HYPAR_OK)
-        *step_s = hypar_sim_summary(sim).step_s;
-    hypar_sim_free(sim);
+    enum hypar_status status = hp_simulated_seconds(plan, &how, step_s, err);
     hypar_profile_free(profile);
     if (status == HYPAR_UNSUPPORTED &&
         efficiency < 1) { /* the time overflows: slower than any measurement */

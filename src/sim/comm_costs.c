@@ -113,7 +113,7 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     return rounds;
 }
 
-/* Two communications, one after the other, as one; for bytes = 1. Taken from scratch. */
+/* Two communications in sequence, as one; for bytes = 1. Taken from scratch. */
 static struct comm_way one_way(struct task_costs *a, const struct comm_way *way,
                                double bytes[2], const char *algorithm)
 {
@@ -314,7 +314,7 @@ static const int *index_messages(struct arena *arena, const struct comm *comm,
     return list;
 }
 
-/* Only messages that wait for none carry the overhead; the others wait for these. */
+/* Only messages without predecessors carry the overhead; the others wait for these. */
 static void as_messages(struct task_costs *a, const struct request *r, double overhead_s,
                         struct comm_cost *cost, struct comm_messages *m)
 {

@@ -41,7 +41,7 @@ static double message_s(const struct copying *c, int device, double bytes)
     return alone > 0 ? alone : curve_s(c, device, "message", bytes);
 }
 
-/* What devices hold ---------------------------------------------------------------------- */
+/* The boxes that devices hold ------------------------------------------------------------- */
 
 static void hold_also(struct box *held, const struct box *box)
 {
@@ -125,9 +125,9 @@ static void note_sender(void *who, int round, int from, int to, int pieces)
     c->sender = c->sender == -1 || c->sender == from ? from : -2;
 }
 
-/* The factor by which ranks that all send to each other take longer than for their messages and
- * sums one by one: messages that arrive out of order are copied once more, others are still in
- * a cache. For messages without sums among some of the ranks, a part of this factor. */
+/* The ratio of the time of ranks that all send to each other to the time of their messages and
+ * sums one by one. Messages that arrive out of order are copied once more; others are still in
+ * a cache. Messages without sums among some of the ranks have a part of this factor. */
 static double crowding(const struct copying *c, const struct comm *comm, double bytes)
 {
     const struct hypar_profile_machine *measured = hp_profile_machine(c->profile);

@@ -142,7 +142,7 @@ static bool adds_apart(const struct timing *s, int i)
     return s->added[i] && s->costs->settings.framework.kernels == HYPAR_KERNELS_EAGER;
 }
 
-/* The last kernel of a group so far: what it has touched. */
+/* The last kernel of a group so far, and the tensors that it has touched. */
 struct kernel_run {
     int body;
     int *place; /* hp_place_index() */
@@ -405,7 +405,7 @@ static int kernels_of_group(const struct timing *s, int b, int group)
 
 /* Launches --------------------------------------------------------------------------------- */
 
-/* Receives what the host does for a task: task `local` of a block, of `device`. */
+/* Receives the host's work for task `local` of a block, on `device`. */
 typedef void take_launches(void *who, int block, int local, int device, double kernels,
                            double seconds);
 
@@ -464,8 +464,8 @@ static void launch_slots(struct timing *s, int b, take_launches *take, void *who
     hp_arena_free(&scratch);
 }
 
-/* All that the hosts do for the tasks of a body, once. Each pass has its share of the host's
- * time for a layer, so that a layer of which a part is computed again takes that part more. */
+/* The hosts' work for the tasks of a body, once. Each pass has its share of the host's time for
+ * a layer, so recomputing a part of a layer adds the share of that part. */
 static void launch_body(struct timing *s, int b, take_launches *take, void *who)
 {
     const struct training_graph *k = &s->lowering->training;

@@ -44,8 +44,9 @@ static char *without_layers(struct arena *arena, const char *name)
 
 /* The times at which the busiest device computes. In a full pipeline, the critical path goes
  * from stage to stage and all stages compute. The path is in the bubble only while the busiest
- * device is idle. The same holds for exchanges: an exchange on the path while the busiest
- * device computes would not shorten the step by all of its time if it were faster. */
+ * device is idle. The same holds for exchanges: if an exchange on the path were faster while
+ * the busiest device computes, the step would not become shorter by all of the exchange's time.
+ */
 struct busy {
     struct span {
         double start_s, end_s;

@@ -198,7 +198,6 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_plan *plan = sim->program->plan;
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
-    struct hypar_memory fullest;
     double peak = 0;
     s->forward = sim->program->iteration->forward;
     s->step_s =
@@ -209,14 +208,9 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     s->comm = c->comms;
     s->update = c->update;
     s->tasks = c->compute + c->comms + c->update;
-    s->fullest_device = hypar_fullest_memory(sim->memory->device, s->n_devices, 0, &fullest);
-    s->peak_memory_bytes = fullest.peak;
-    s->fits = fullest.peak <= fullest.limit;
     hp_tally_end(&c->tally, length, sim->program->iteration->n_batches, sim);
-    for (int d = 0; d < s->n_devices; d++) {
-        sim->device[d].memory = sim->memory->device[d];
+    for (int d = 0; d < s->n_devices; d++)
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
-    }
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
@@ -224,6 +218,18 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
             s->forward ? hypar_graph_flops_per_sample(g) : hp_step_flops_per_sample(g);
         s->mfu = flops * s->samples_per_s / peak;
     }
+}
+
+static void count_memory(struct hypar_sim *sim)
+{
+    struct hypar_sim_summary *s = &sim->summary;
+    struct hypar_memory fullest;
+    sim->memory = hp_memory(sim->program, NULL);
+    s->fullest_device = hypar_fullest_memory(sim->memory->device, s->n_devices, 0, &fullest);
+    s->peak_memory_bytes = fullest.peak;
+    s->fits = fullest.peak <= fullest.limit;
+    for (int d = 0; d < s->n_devices; d++)
+        sim->device[d].memory = sim->memory->device[d];
 }
 
 static void begin_links(struct hypar_sim *sim)
@@ -310,10 +316,10 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     return hp_check_length(length, err);
 }
 
-/* Takes ownership of the program, also on failure. */
-enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
-                                      const struct hypar_sim_options *options,
-                                      struct hypar_error *err)
+/* Takes ownership of the program, also on failure. A timeline shows memory, too. */
+static enum hypar_status simulate_program(struct hypar_sim **out, struct hypar_program *program,
+                                          const struct hypar_sim_options *options, bool memory,
+                                          struct hypar_error *err)
 {
     struct arena arena = { 0 };
     enum hypar_status status = hp_check_messages(program->lowering, options, NULL, err);
@@ -324,8 +330,9 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->program = program;
-    sim->memory = hp_memory(program, NULL);
     begin_links(sim);
+    if (memory)
+        count_memory(sim);
     sim->timing = hp_timing_new(program->lowering, program->blocks, options, NULL);
     sim->summary.how = hp_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
@@ -343,9 +350,16 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     return HYPAR_OK;
 }
 
-enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
-                                 const struct hypar_sim_options *options,
-                                 struct hypar_error *err)
+enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
+                                      const struct hypar_sim_options *options,
+                                      struct hypar_error *err)
+{
+    return simulate_program(out, program, options, true, err);
+}
+
+static enum hypar_status simulate(struct hypar_sim **out, const struct hypar_plan *plan,
+                                  const struct hypar_sim_options *options, bool memory,
+                                  struct hypar_error *err)
 {
     struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     struct hypar_program *program;
@@ -361,7 +375,26 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
         return status;
     }
     program->own_plan = own;
-    return hp_simulate_program(out, program, &planned, err);
+    return simulate_program(out, program, &planned, memory, err);
+}
+
+enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
+                                 const struct hypar_sim_options *options,
+                                 struct hypar_error *err)
+{
+    return simulate(out, plan, options, true, err);
+}
+
+enum hypar_status hp_simulated_seconds(const struct hypar_plan *plan,
+                                       const struct hypar_sim_options *options, double *step_s,
+                                       struct hypar_error *err)
+{
+    struct hypar_sim *sim;
+    enum hypar_status status = simulate(&sim, plan, options, false, err);
+    if (status == HYPAR_OK)
+        *step_s = sim->summary.step_s;
+    hypar_sim_free(sim);
+    return status;
 }
 
 const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)

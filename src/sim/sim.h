@@ -43,6 +43,12 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
                                       const struct hypar_sim_options *options,
                                       struct hypar_error *err);
 
+/* The time of a step alone, as hypar_simulate() finds it: memory, which takes as long to count
+ * as the step takes to simulate, is left out. */
+enum hypar_status hp_simulated_seconds(const struct hypar_plan *plan,
+                                       const struct hypar_sim_options *options, double *step_s,
+                                       struct hypar_error *err);
+
 /* Fill an event's links from a task that started at `start`, with its holds at from[]; queues
  * from n_devices on are links. */
 void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task, ticks start,

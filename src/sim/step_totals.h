@@ -14,8 +14,8 @@ struct step_totals {
 /* Sum up. Adds the bytes on each directed link to link[].bytes, unless `link` is NULL. */
 struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *link);
 
-/* Add what devices take idle during the step. Where all devices have a power limit, their own
- * joules stay within it: exchanges beside kernels at the limit, and measured times, would
+/* Add the idle energy of devices during the step. If all devices have a power limit, their
+ * joules are cut to it: exchanges that overlap kernels at the limit, and measured times, would
  * exceed it. */
 void hp_finish_energy(struct hypar_energy *energy, const struct hypar_machine *machine,
                       double step_s);

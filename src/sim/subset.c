@@ -201,7 +201,8 @@ static bool is_in_the_way(const struct finding *f, int comm)
     return false;
 }
 
-/* Keep the devices of comms that are in the way. Returns whether there were any. */
+/* Keep the devices of comms that share links with kept comms. Returns whether there were any.
+ */
 static bool keep_in_the_way(struct finding *f)
 {
     int before = f->n_kept;

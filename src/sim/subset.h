@@ -1,10 +1,10 @@
 /* sim/subset.h - a subset of a program's tasks from which the step time follows. Internal.
  *
- * Devices that do the same in the same time, with comms of equal length, form a class: mostly
- * the replicas of a stage, and the devices that divide a layer. One device of each class is
- * KEPT, with its own tasks and all comms that it takes part in; these cost what they cost with
- * all devices. The other devices are assumed to act at the same times as the kept device of
- * their class. To make this true, further devices are kept:
+ * Devices with equal tasks and times, and comms of equal length, form a class: mostly the
+ * replicas of a stage, and the devices that divide a layer. One device of each class is KEPT,
+ * with its own tasks and all its comms, which have the same cost as with all devices. The other
+ * devices are assumed to act at the same times as the kept device of their class. To make this
+ * true, further devices are kept:
  *
  * - a contributor to a kept comm, if no kept device of its class contributes;
  * - the devices of comms that share links with kept comms, because these take turns. */

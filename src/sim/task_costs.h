@@ -18,7 +18,8 @@
 enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
                                        struct hypar_error *err);
 
-/* The options with the framework as they ask for it: without overlap, with their buckets. */
+/* The options with their framework adjusted: without overlap or with other buckets, if the
+ * options ask for that. */
 struct hypar_sim_options hp_settled(const struct hypar_sim_options *options);
 
 /* The options as a plan keeps them, without minibatches, timeline and profile. */
@@ -100,8 +101,8 @@ void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan
                          const struct hypar_sim_options *options);
 void hp_task_costs_end(struct task_costs *costs);
 
-/* What the framework says of an exchange: of parameters or between their readers; `crosses`:
- * its devices are of several stages. */
+/* The exchanges that the framework makes devices wait for: of parameters or between their
+ * readers; `crosses`: the devices are in several stages. */
 enum waiting_comms hp_waiting_comms(const struct task_costs *costs,
                                     const struct exchange *exchange, bool crosses);
 

@@ -364,22 +364,22 @@ $ hypar compare examples/plans/pipeline.json --shard optimizer
 
 What others are over is told where dp does not fit.
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d | grep '^Over dp'
-> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB; with --shard parameters they need 277 MB
+> hypar: dp has no plan: the table says why
 > Over dp: its step would take 198 ms.
 
 A planner that was named and has no plan is a failure, beside plans that fit; the table is shown. One that does not apply is none where all are tried.
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table; grep -c -e ^dp -e ^3d $TMP/table
-> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB; with --shard parameters they need 277 MB
+> hypar: dp has no plan: the table says why
 > 3
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table
-> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB; with --shard parameters they need 277 MB
+> hypar: dp has no plan: the table says why
 ? 1
 $ hypar compare mlp:1000-1000-10 --batch 8 --on full:2,memory=6MB --csv $TMP/all.csv -q -o $TMP/table && grep '^dp' $TMP/all.csv
 > dp,,,,,,,,"weights, gradients and sgd state need 8.09 MB on device 0, which has 6 MB; with --shard parameters they need 4.04 MB",,,,,,,,
 
 Planners for a framework: with what the framework trains with, and only plans that the framework can run.
 $ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p' | tr -s ' '
-> hypar: zb-h1 has no plan: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved (or plan without --for, then 'hypar export --to torch --nearest FILE')
+> hypar: zb-h1 has no plan: the table says why
 > mlp:64-64-8, batch 8, bf16 with fp32 gradients, adamw, on 2 devices
 > zb-h1 - - - - - - no plan
 > zb-h1: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved

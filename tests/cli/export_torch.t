@@ -16,6 +16,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
 > from collections import Counter
 > from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
+> from datetime import timedelta
 > import copy
 > import importlib
 > import inspect
@@ -731,12 +732,35 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return made
 >
 >
+> def fails_first():
+>     """Is this the first rank that fails? The others fail because it has ended."""
+>     try:
+>         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=10))
+>         return store.add("hypar/failed", 1) == 1
+>     except (KeyError, ValueError, RuntimeError):  # rank 0 has the store, and may have ended
+>         return "MASTER_ADDR" not in os.environ
+>
+>
+> def tell_failure(kind, why, trace):
+>     """One line in place of the tracebacks of all ranks: what all refuse, or what the first rank that failed says."""
+>     rank, first = os.environ.get("RANK", "0"), (str(why).splitlines() or [""])[0]
+>     if os.environ.get("HYPAR_DEBUG") or not issubclass(kind, Exception):
+>         sys.__excepthook__(kind, why, trace)
+>     elif issubclass(kind, Refused):
+>         sys.stderr.write(f"{sys.argv[0]}: {why}\n" * (rank == "0"))
+>     elif fails_first():
+>         lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(trace)]
+>         file, line = ([x for x in lines if not x[0].startswith((os.path.dirname(torch.__file__), "<"))] or lines)[-1]
+>         print(f"{sys.argv[0]}: rank {rank}: {kind.__name__}: {first} ({file}:{line}; HYPAR_DEBUG=1 in the environment shows all)", file=sys.stderr, flush=True)
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
->     """The mesh over all ranks of torchrun."""
+>     """The mesh over all ranks of torchrun. What fails from now on is told in one line."""
+>     sys.excepthook = tell_failure
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
 >     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
@@ -747,7 +771,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
->     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     mesh = init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     sys.excepthook = tell_failure  # init_process_group() puts one of its own before it
+>     return mesh
 >
 >
 > def main(function, steps=5, measure=False):
@@ -818,6 +844,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
 > without memory; each rank then fills its own shards. --measure: bytes sent and memory of the last step, beside the plan."""
 > from contextlib import contextmanager, nullcontext, suppress
+> from datetime import timedelta
 > from fnmatch import fnmatchcase
 > from functools import partial
 > import copy
@@ -1200,12 +1227,35 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return made
 >
 >
+> def fails_first():
+>     """Is this the first rank that fails? The others fail because it has ended."""
+>     try:
+>         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False, timeout=timedelta(seconds=10))
+>         return store.add("hypar/failed", 1) == 1
+>     except (KeyError, ValueError, RuntimeError):  # rank 0 has the store, and may have ended
+>         return "MASTER_ADDR" not in os.environ
+>
+>
+> def tell_failure(kind, why, trace):
+>     """One line in place of the tracebacks of all ranks: what all refuse, or what the first rank that failed says."""
+>     rank, first = os.environ.get("RANK", "0"), (str(why).splitlines() or [""])[0]
+>     if os.environ.get("HYPAR_DEBUG") or not issubclass(kind, Exception):
+>         sys.__excepthook__(kind, why, trace)
+>     elif issubclass(kind, Refused):
+>         sys.stderr.write(f"{sys.argv[0]}: {why}\n" * (rank == "0"))
+>     elif fails_first():
+>         lines = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(trace)]
+>         file, line = ([x for x in lines if not x[0].startswith((os.path.dirname(torch.__file__), "<"))] or lines)[-1]
+>         print(f"{sys.argv[0]}: rank {rank}: {kind.__name__}: {first} ({file}:{line}; HYPAR_DEBUG=1 in the environment shows all)", file=sys.stderr, flush=True)
+>
+>
 > def this_device(mesh):
 >     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
->     """The mesh over all ranks of torchrun."""
+>     """The mesh over all ranks of torchrun. What fails from now on is told in one line."""
+>     sys.excepthook = tell_failure
 >     planned = math.prod(MESH.values())
 >     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
 >     by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
@@ -1216,7 +1266,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
->     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     mesh = init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>     sys.excepthook = tell_failure  # init_process_group() puts one of its own before it
+>     return mesh
 >
 >
 > def main(function, steps=5, measure=False):

@@ -444,3 +444,17 @@ $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,d
 > "peak_memory_bytes": 1720062990
 > simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
 > "peak_memory_bytes": 1720062990
+
+A script of PyTorch's DistributedDataParallel copies gradients into buckets, which are there beside the gradients.
+$ for as in eager ddp; do hypar plan mlp:4096-4096-10 --batch 16 --on full:2,device=h200 --planner dp --as $as -qo $TMP/$as.json; hypar simulate $TMP/$as.json --json | jq -c '[.comm_bytes, .peak_memory_bytes]'; done
+> [134578264,1380007931]
+> [134578264,1449988624]
+
+Python source in place of a plan or a model has the command that makes a graph of it.
+$ printf 'import torch\n' >$TMP/nets.py; cd $TMP; hypar simulate nets.py
+> hypar: nets.py: Python source, expected a graph or a plan; 'python -m hypar.torch nets:FUNCTION -o FILE.json' writes the graph of a model
+? 3
+$ cd $TMP; for m in nets.py ./nets.py; do hypar plan $m --on full:2; done
+> hypar: nets.py: Python source, expected a graph or a plan; 'python -m hypar.torch nets:FUNCTION -o FILE.json' writes the graph of a model
+> hypar: ./nets.py: Python source, expected a graph or a plan; 'python -m hypar.torch nets:FUNCTION -o FILE.json' writes the graph of a model
+? 3

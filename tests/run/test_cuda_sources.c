@@ -74,18 +74,18 @@ static void add(struct collection *c, const char *text)
 /* Kernels of one source need names of their own. */
 static void add_kernel(struct collection *c, const char *text)
 {
-    static const char name[] = "void generated(";
-    char renamed[64];
-    const char *at = strstr(text, name);
+    static const char parameters[] = "(cuda_call p)";
+    char number[32];
     int before = hp_table_number(&c->texts, &c->arena, text, strlen(text));
-    assert_non_null(at);
     if (before < c->n)
         return;
-    snprintf(renamed, sizeof renamed, "void generated_%d(", c->n++);
-    char *head = hp_arena_strndup(&c->arena, text, (size_t)(at - text));
-    add(c, head);
-    add(c, renamed);
-    add(c, at + strlen(name));
+    snprintf(number, sizeof number, "_%d", c->n++);
+    for (const char *at; (at = strstr(text, parameters)); text = at + strlen(parameters)) {
+        add(c, hp_arena_strndup(&c->arena, text, (size_t)(at - text)));
+        add(c, number);
+        add(c, parameters);
+    }
+    add(c, text);
 }
 
 static void collect(void *who, const struct kernel_call *call, const struct target *target)

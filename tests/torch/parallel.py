@@ -30,6 +30,7 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
 import exported
 import live
@@ -653,18 +654,22 @@ def refusals(command):
                             "-qo", "plan.json"], cwd=folder, check=True)
             subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", script], cwd=folder, check=True)
 
-        def told(ranks, function, script="train.py"):
+        def run_ranks(ranks, *words):
             env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-            started = [subprocess.Popen([sys.executable, "-W", "ignore", script, function], cwd=folder, stderr=subprocess.PIPE, text=True,
-                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
-            lines = [p.communicate()[1].splitlines() for p in started]
-            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback", "def forward"))] for mine in lines]
+            started = [apart.start(*words, folder=folder, environment={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            return [p.end() for p in started]
+
+        def told(ranks, function, script="train.py"):
+            """Exit codes and lines of each rank: those of the script, and what Python would tell of a failure."""
+            ended = run_ranks(ranks, script, function)
+            lines = [p.stderr.splitlines() for p in ended]
+            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
         broken = told(2, "net:broken")[1][0]
-        env.update(MASTER_PORT=str(free_port()))
-        measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
-                                     env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
-        measured = [p.communicate()[0] for p in measured][0]
+        with open(os.path.join(folder, "loop.py"), "w") as file:
+            file.write(REFUSED_LOOP)
+        failed = told(2, "net:outside"), told(2, "", "loop.py")
+        measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
@@ -679,7 +684,11 @@ def refusals(command):
     told_whole = [lines[0] == [text] and not lines[1] and codes == [1, 1] for (codes, lines), text in zip(batches, whole)]
     ratios = [float(r) for r in re.findall(r"^bytes .*: measured \d+, planned \d+ \(([\d.]+)\)$", measured, re.MULTILINE)]
     print(measured)
-    print(broken)
+    print(broken, failed)
+    line = r"train.py: rank 1: IndexError: Target 99 is out of bounds\. \(.*train.py:\d+; HYPAR_DEBUG=1 in the environment shows all\)"
+    if not all(codes == [1, 1] for codes, _ in failed) or failed[0][1][0] or len(failed[0][1][1]) != 1 or not re.fullmatch(line, failed[0][1][1][0]) or \
+            failed[1][1] != [["loop.py: the batch: 'input' is float32 [8, 13], expected float32 [8, 12] on each replica"], []]:
+        return False
     wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
     if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
         return False
@@ -770,10 +779,24 @@ def double():
 def few():
     return MyNet(), next(batches())[0]
 
+def outside():
+    model, x, y = example()
+    if __import__("os").environ["RANK"] == "1":
+        y[0] = 99
+    return model, x, y
+
 def broken():
     if __import__("os").environ["RANK"] == "1":
         open("nothing.pt")
     return example()
+"""
+REFUSED_LOOP = """
+import train
+from net import MyNet, wide
+mesh = train.device_mesh()
+_, x, y = wide()
+modules, step = train.parallelize(MyNet(), mesh, x, target=y)
+step(x, target=y)
 """
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 

@@ -10,12 +10,15 @@ import sys
 
 import hypar
 
+from . import files
+
 if sys.argv[:1] == ["-m"] and not {"-h", "--help"} & {*sys.orig_argv}:  # python -m hypar.torch: PyTorch and the model take long to load
     try:
         hypar.command()
-    except hypar.Failed as why:
+        files.check_arguments(sys.orig_argv)
+    except (hypar.Failed, OSError) as why:
         print(f"hypar.torch: {why}", file=sys.stderr)
-        sys.exit(3)
+        sys.exit(4 if isinstance(why, OSError) else 3)
 
 import torch  # noqa: E402
 

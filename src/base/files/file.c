@@ -39,3 +39,15 @@ enum hypar_status hp_file_read(struct arena *arena, const char *path, size_t mos
     fclose(file);
     return status;
 }
+
+enum hypar_status hp_file_refuse_python(const char *path, struct hypar_error *err)
+{
+    const char *slash = strrchr(path, '/'), *module = slash ? slash + 1 : path;
+    size_t n = strlen(module);
+    if (n <= 3 || strcmp(module + n - 3, ".py") != 0)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INVALID,
+                   "%s: Python source, expected a graph or a plan; 'python -m hypar.torch "
+                   "%.*s:FUNCTION -o FILE.json' writes the graph of a model",
+                   path, (int)(n - 3), module);
+}

@@ -18,4 +18,8 @@ enum hypar_status hp_file_read_rest(struct arena *arena, FILE *file, const char 
                                     size_t most, const char **text, size_t *length,
                                     struct hypar_error *err);
 
+/* HYPAR_INVALID, with the command that makes a graph of a model in it, if `path` names Python
+ * source code, which people give in place of a graph or a plan. */
+enum hypar_status hp_file_refuse_python(const char *path, struct hypar_error *err);
+
 #endif /* BASE_FILES_FILE_H */

@@ -247,6 +247,7 @@ enum hypar_status hp_json_read_file(struct json_document **out, const char *path
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return parse_file(out, stdin, "standard input", err);
+    TRY(hp_file_refuse_python(path, err));
 
     FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)

@@ -2,7 +2,7 @@
  * AccPar (Song et al., HPCA 2020). Internal.
  *
  * One level divides a group of accelerators into p equal sides. A weighted layer F' = f(F W) is
- * divided in one of three ways; what that leaves each side with decides what is exchanged:
+ * divided in one of three ways, which determine the exchange:
  *
  *   I   (HyPar dp)  batch            F, F' by batch; dW is a partial sum
  *   II  (HyPar mp)  input channels   F by channel, F' whole once its partial sums are added

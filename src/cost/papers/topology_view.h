@@ -2,10 +2,10 @@
  * Internal.
  *
  * An operator's parts lie on devices 0 .. n_parts-1: device = sum of coordinate * stride over
- * its axes. Everything that moves between two placed operators moves at once: every link is
- * held for the bytes that cross it, and the link that is held longest decides (paper,
- * assumption 2: s bytes over a connection of bandwidth b take s / b). The latency of a route,
- * which the paper leaves out, is added once.
+ * its axes. All messages between two placed operators start at once: every link is held for the
+ * bytes that cross it, and the link that is held longest determines the time (paper, assumption
+ * 2: s bytes over a connection of bandwidth b take s / b). The latency of a route, which the
+ * paper leaves out, is added once.
  *
  * In a tree of equal links (cluster, htree) a link cuts off `size` consecutive devices; what
  * they receive (or send) less what stays among them crosses it. Such sums are products over the

@@ -1,5 +1,5 @@
-/* t_X. In a tree, the readers of a group of devices receive over the group's link what they
- * need less what the group's own writers provide:
+/* t_X. In a tree, the readers of a group of devices receive over the group's link all elements
+ * that they need, except those that the group's own writers provide:
  *
  *   in(G) = sum over readers in G of |needed|  -  sum over readers and writers in G of |shared|
  *
@@ -241,7 +241,8 @@ static void add_needs(struct transfer *t, const struct placement *to)
     multiply(&needs, 0, t->topology->n_groups, t->needs);
 }
 
-/* What they find in the group; if `sending`, also what its writers provide to all readers. */
+/* Add the elements that readers find in the group; if `sending`, also those that the group's
+ * writers provide to all readers. */
 static void add_provisions(struct transfer *t, const struct placement *from,
                            const struct placement *to, bool sending)
 {

@@ -5,10 +5,10 @@
  * layers (cost/papers/partition.h), PipeDream bytes over the bandwidth of a level
  * (cost/papers/pipeline.h), OptCNN the bytes that cross each link (here).
  *
- * This is not what a program moves (program/exchange/exchange.c). A program has parts on any
- * devices, and lists senders cell by cell. Here two placements on the first devices are
- * compared by sums alone, for every pair of configurations, without cells. Both use the regions
- * of src/split. */
+ * A program's exchanges (program/exchange/exchange.c) are computed differently. A program has
+ * parts on any devices, and lists senders cell by cell. Here two placements on the first
+ * devices are compared by sums alone, for every pair of configurations, without cells. Both use
+ * the regions of src/split. */
 #ifndef COST_PAPERS_TRANSFER_H
 #define COST_PAPERS_TRANSFER_H
 

@@ -11,7 +11,7 @@ struct borders {
     struct range *part;
 };
 
-/* What the writers of a group of devices provide. */
+/* The elements that writers of a group of devices provide. */
 enum provided {
     KEPT,          /* for the group's own readers */
     SENT,          /* for all readers */
@@ -25,7 +25,7 @@ struct dimension {
     int64_t size;
     int axis[2];             /* that divides it: the writer's, the reader's; -1: none */
     struct borders *part[2]; /* [end][axis_id] */
-    double **needed;         /* [axis_id of the reader]: what the group's readers need */
+    double **needed; /* [axis_id of the reader]: elements that the group's readers need */
     double **provided[PROVIDED_COUNT]; /* [axis_id of the writer * n_axis_ids + axis_id of the
                                           reader] */
 };

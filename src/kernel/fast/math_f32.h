@@ -1,8 +1,9 @@
 /* kernel/fast/math_f32.h - functions of one number in single precision, without branches and
  * calls, so that loops over them become vectors. Internal to kernel/.
  *
- * The polynomials are those of Cephes (exp) and of Eigen (erf, tanh), two terms at a time, so
- * that less waits for what comes before; errors are a few units in the last place. */
+ * The polynomials are those of Cephes (exp) and of Eigen (erf, tanh), two terms at a time,
+ * which shortens the chain of dependent operations; errors are a few units in the last place.
+ */
 #ifndef KERNEL_FAST_MATH_F32_H
 #define KERNEL_FAST_MATH_F32_H
 

@@ -22,7 +22,7 @@ enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypa
     return HYPAR_OK;
 }
 
-/* Constant indices: what they choose of a dimension. */
+/* The elements of a dimension that constant indices choose. */
 enum choice { FOLLOWING, REPEATED, OTHER };
 
 static enum hypar_status look_at_indices(struct importing *im, const struct value *indices,

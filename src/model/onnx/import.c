@@ -67,8 +67,7 @@ static enum hypar_status check_list(struct importing *im, const char *list, bool
     return HYPAR_OK;
 }
 
-/* Inputs
- * --------------------------------------------------------------------------------------- */
+/* Inputs ---------------------------------------------------------------------------------- */
 
 static bool names_batch(const char *symbol)
 {
@@ -222,8 +221,7 @@ static enum hypar_status read_inputs(struct importing *im)
     return n ? HYPAR_OK : hp_fail(im->err, HYPAR_INVALID, "a model without inputs");
 }
 
-/* Initializers
- * --------------------------------------------------------------------------------- */
+/* Initializers ---------------------------------------------------------------------------- */
 
 /* The initializers that are not weights: masks and tables, unless their name or the file says
  * that they are parameters. Only element-wise nodes, and nodes that take masks or tables, read
@@ -324,8 +322,7 @@ static enum hypar_status read_initializers(struct importing *im)
     return HYPAR_OK;
 }
 
-/* The whole
- * ------------------------------------------------------------------------------------ */
+/* The whole ------------------------------------------------------------------------------- */
 
 static void list_infos(struct importing *im)
 {

@@ -18,9 +18,9 @@ struct weight_range {
     int64_t start, count;
 };
 
-/* Where the values of a parameter (or of a constant input) come from: constants, or ranges of
- * initializers, one after another, that make a tensor of shape `whole`; the parameter is its
- * part `from` to `to` of dimension `dim`. */
+/* The source of the values of a parameter (or of a constant input): constants, or a sequence of
+ * ranges of initializers that forms a tensor of shape `whole`. The parameter is the part `from`
+ * to `to` of dimension `dim` of this tensor. */
 struct weight_source {
     int n_ranges;
     const struct weight_range *range;
@@ -54,7 +54,7 @@ enum value_kind {
     VALUE_DRAWN,    /* numbers that every step draws anew */
 };
 
-/* What is known about numbers that are drawn. */
+/* Facts about numbers that are drawn at random. */
 enum drawn_kind {
     DRAWN_OTHERWISE, /* nothing */
     DRAWN_EVENLY,    /* between `low` and `high` */
@@ -67,7 +67,7 @@ struct drawn {
     double chance, on, off;
 };
 
-/* What stands behind a name of the file. */
+/* The value that a name of the file denotes. */
 struct value {
     enum value_kind kind;
     int type;
@@ -94,7 +94,7 @@ struct name_set {
 /* `name`, or with a number if that is taken; now it is. */
 const char *hp_unique_name(struct name_set *set, struct arena *arena, const char *name);
 
-/* What an exporter made of a parameter. */
+/* The form in which an exporter stored a parameter. */
 enum folded_as {
     FOLDED_WHOLE,  /* it has each element once, as the parameter itself */
     FOLDED_COPIES, /* it is there once for each sample */
@@ -151,7 +151,7 @@ struct value *hp_onnx_input(struct importing *im, int i);
 struct value *hp_onnx_find(struct importing *im, const char *name);
 int hp_onnx_initializer(const struct importing *im, const char *name); /* -1: it is none */
 
-/* What the file says about a tensor, or NULL. */
+/* The file's shape and type of a tensor, or NULL. */
 const struct onnx_info *hp_onnx_told(const struct importing *im, const char *name);
 
 /* Name output `i` of the node at hand; its shape must be what the file says, if it does. */
@@ -248,12 +248,12 @@ enum hypar_status hp_onnx_define_mask(struct importing *im, int i,
 /* The node at hand reads such numbers. Where not *done they are tensors afterwards. */
 enum hypar_status hp_onnx_read_drawn(struct importing *im, bool *done);
 
-/* What exporters computed from parameters: folded.c --------------------------------------- */
+/* Constants that exporters computed from parameters: folded.c ----------------------------- */
 
 /* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
 bool hp_onnx_is_made_up(const char *name);
 
-/* Initializers that are others, transposed. */
+/* Find initializers that are transposed copies of others. */
 void hp_onnx_find_tied(struct importing *im);
 
 /* Find out what became of the parameters, by the values; `batch` samples are in the file, 0: it
@@ -335,7 +335,7 @@ enum hypar_status hp_onnx_axis_attr(struct importing *im, int64_t otherwise, int
 
 enum { MAX_NEEDS = 2 };
 
-/* What an ONNX operator does with values that are no numbers of the network. */
+/* The treatment by an ONNX operator of values that are not tensors of the network. */
 enum row_flag {
     PASSES_INTEGERS = 1, /* integers of an input pass unchanged, or in another shape */
     PASSES_DRAWN = 2,    /* numbers that are drawn, too */
@@ -372,10 +372,10 @@ const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
  * the file tells it; `why` begins the error where neither does. */
 enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 
-/* What the file itself says about output `i`; false: nothing that is of use. */
+/* The shape of output `i` in the file; false: the file has no usable shape. */
 bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out);
 
-/* What follows for output `i` from the inputs, by the row's rule. */
+/* The shape of output `i` that follows from the inputs by the row's rule. */
 enum hypar_status hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out);
 
 /* The shape of what indices choose along a dimension. */
@@ -383,7 +383,7 @@ enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypa
                                          const struct hypar_shape *indices, int axis,
                                          struct hypar_shape *out);
 
-/* The shape of what a Slice takes. */
+/* The shape of the result of a Slice. */
 enum hypar_status hp_onnx_sliced_shape(struct importing *im, const struct hypar_shape *shape,
                                        struct hypar_shape *out);
 

@@ -4,7 +4,7 @@
 
 #include "model/onnx/onnx.h"
 
-/* What a slice takes of each dimension. */
+/* The range of each dimension in a slice. */
 struct window {
     int64_t start[MAX_DIMS], step[MAX_DIMS];
     struct hypar_shape shape;

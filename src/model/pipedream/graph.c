@@ -87,7 +87,7 @@ static int add_input(struct making *m, const char *name, double bytes)
     return hp_build_input(m->builder, name, &shape, false, 0);
 }
 
-/* What node `n` reads; at least something, and last its parameters. */
+/* List the inputs of node `n`, at least one, and last its parameters. */
 static enum hypar_status gather(struct making *m, int n, int *inputs, int *n_inputs,
                                 struct hypar_error *err)
 {

@@ -1,6 +1,7 @@
 /* The table of built-in models. */
 #include "model/zoo/zoo.h"
 
+#include "base/files/file.h"
 #include "base/word.h"
 #include "model/word.h"
 
@@ -148,6 +149,7 @@ static bool family_text(const char *word, const char *near, char *text, size_t s
 static enum hypar_status unknown_model(const char *word, const char *expected,
                                        struct hypar_error *err)
 {
+    TRY(hp_file_refuse_python(word, err));
     size_t length = strcspn(word, ":");
     const char *names[MODEL_COUNT];
     char nearest[120], family[120], wrong[64];

@@ -21,7 +21,7 @@ size_t hp_prefix_length(const struct hypar_graph *graph, int from, int to)
         while (n > 0 && !(is_end(name[n]) && is_end(first[n])))
             n--;
     }
-    while (n > 0 && first[n] == '\0') /* each operator keeps a name of its own */
+    while (n > 0 && first[n] == '\0') /* each operator must keep a non-empty name */
         for (n--; n > 0 && !is_end(first[n]);)
             n--;
     return n;

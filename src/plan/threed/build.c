@@ -140,7 +140,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     int each = layout->data * layout->tensor; /* checked: at most all devices */
     struct pipeline_size size = { layout->pipeline, layout->chunks, layout->micro_batches };
     TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
-    hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
+    hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by their times */
     if (layout->pipeline > 1) {
         TRY(hp_cut_stages(scratch, plan, layout, &axes, borders, &begin, err));
         for (int s = 0; s < layout->pipeline * layout->chunks; s++)

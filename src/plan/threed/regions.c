@@ -63,8 +63,8 @@ static bool touch_all(struct growing *g, int op, int axis)
     return true;
 }
 
-/* Bits of what a split of `axis` does: to what the forward passes write, to statistics, to
- * gradients of activations and of parameters. */
+/* Does a split of `axis` leave partial results: in outputs of forward passes, in statistics, in
+ * gradients of activations, in gradients of parameters? */
 struct effect {
     bool output_partial, inner_partial, error_partial, weight_partial;
 };
@@ -103,7 +103,8 @@ static bool belongs(const struct hypar_graph *graph, int op, int axis)
     return !e.output_partial && !e.inner_partial && !e.error_partial && !e.weight_partial;
 }
 
-/* `op` is split by `axis`, and so are all that it shares those elements with. */
+/* Add `op`, split by `axis`, and all operators that share the split elements to the region.
+ * False: one of them cannot be split in this manner. */
 static bool enter(struct growing *g, int op, int axis)
 {
     const struct nest *nest = g->graph->ops[op].nest;

@@ -4,8 +4,8 @@
  * Shoeybi et al. 2019; sequence parallelism: Korthikanti et al., MLSys 2023); the operators are
  * cut into stages, `pipeline` devices deep (Narayanan et al., SC 2021). Which axis that is
  * follows from the operator table: a layer with weights is split by what it writes (columns),
- * then everything along that axis that needs no other element of it (activations, heads of an
- * attention), then a layer by what it sums over (rows). */
+ * then each operator that computes element by element along that axis (activations, heads of an
+ * attention), then a layer by its summed axis (rows). */
 #ifndef PLAN_THREED_THREED_H
 #define PLAN_THREED_THREED_H
 

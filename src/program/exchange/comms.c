@@ -240,8 +240,9 @@ static bool complete(const struct draft *d)
     return d->sources == d->n_devices;
 }
 
-/* Second look: a gather in which not all take part becomes broadcasts or sends; a scatter to
- * some becomes reductions. Two devices that only swap borders make two sends, not a gather. */
+/* Correct the kind of a comm: a gather without all devices becomes broadcasts or sends; a
+ * scatter to some devices becomes reductions. Two devices that only swap borders make two
+ * sends, not a gather. */
 static void settle_name(struct namer *n, struct movement *m)
 {
     const struct draft *d = &n->draft[m->draft];

@@ -1,4 +1,5 @@
-/* program/exchange/exchange.h - who sends what to whom: the one exchange rule. Internal.
+/* program/exchange/exchange.h - the exchange rule: the messages between writers and readers of
+ * a tensor. Internal.
  *
  * The borders of all writers' and readers' regions cut a tensor into cells. Each cell is summed
  * once, spread evenly over the devices that are both contributor and reader (else over the
@@ -41,7 +42,7 @@ struct exchange_side {
     int stage;   /* readers: stage of the pipeline, counted from the first stage that reads */
 };
 
-/* What an exchange does to a parameter that its holders divide. */
+/* The kinds of exchange of a parameter that its holders divide. */
 enum division {
     DIVIDE_NOT,
     DIVIDE_SUM,    /* its gradient goes to the owners of each piece; readers are the holders */
@@ -83,9 +84,9 @@ bool hp_first_along(const struct op_parts *parts, int part, axis_set axes);
 /* Sort ascending. The list is often sorted already, or short. */
 void hp_sort_devices(int *device, int n);
 
-/* Put the cells that move, of which there are some, into comms (comms.c). Fills pattern->comm,
- * cell->comm and cell->sent. `keeps`, by device (of `n_devices`): it reads some of the tensor
- * that does not move. */
+/* Put the moving cells (at least one) into comms (comms.c). Fills pattern->comm, cell->comm and
+ * cell->sent. `keeps`, by device (of `n_devices`): it reads some of the tensor that does not
+ * move. */
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
                    const bool *keeps, int n_devices);
 

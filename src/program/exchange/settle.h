@@ -5,7 +5,7 @@
 
 #include "program/exchange/cut.h"
 
-struct mark; /* what is known of a device while one cell is settled */
+struct mark; /* marks of a device while one cell is settled */
 
 /* The accesses of one cell. The copies of one partial result form a class, and a list. */
 struct accesses_view {

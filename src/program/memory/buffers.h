@@ -1,5 +1,5 @@
-/* program/memory/buffers.h - the arrays in which devices hold tensors, and from when to when.
- * Internal.
+/* program/memory/buffers.h - the arrays in which devices hold tensors, and the arrays'
+ * lifetimes. Internal.
  *
  * Memory that is predicted and memory that is taken follow from the same buffers: the memory
  * model adds up those of all devices, the executor allocates those of its own.

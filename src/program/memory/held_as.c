@@ -1,4 +1,5 @@
-/* Tensors that are others by another name: the same elements in the same order. */
+/* Finds tensors that are another tensor under a second name: the same elements in the same
+ * order. */
 #include "program/memory/held_as.h"
 
 #include "program/lowering.h"

@@ -1,4 +1,4 @@
-/* program/memory/memory.h - what lies in each device's memory during a step. Internal.
+/* program/memory/memory.h - the contents of each device's memory during a step. Internal.
  *
  * From the program and its schedule alone, without times. Each device goes through its passes
  * in the order of their numbers, through the halves of the micro-batches in the order of its

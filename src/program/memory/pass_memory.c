@@ -1,4 +1,4 @@
-/* What each pass begins and ends on its device. */
+/* The memory that begins or ends with each pass on its device. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
     return each * (double)hp_box_elements(&b->box);
 }
 
-/* What lasts ------------------------------------------------------------------------- */
+/* Memory from step to step ---------------------------------------------------------------- */
 
 static void add_to_term(struct memory_maker *m, int device, enum tensor_term term, double bytes)
 {

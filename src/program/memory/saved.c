@@ -1,5 +1,6 @@
-/* What operators keep for their backward halves beside the tensors of the graph: masks of
- * dropouts, and what a framework saves, above all one that runs operator by operator. */
+/* The tensors that operators keep for their backward halves in addition to the tensors of the
+ * graph: masks of dropouts, and tensors that a framework saves, above all one that runs
+ * operator by operator. */
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 

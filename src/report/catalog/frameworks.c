@@ -23,7 +23,8 @@ static void members(FILE *to, const struct hypar_framework *framework)
     hp_arena_free(&arena);
 }
 
-/* The site's files are named, not read; a row of the table goes before them. */
+/* List the site's files by name without reading them; a row of the table with the same name has
+ * priority. */
 static void site_rows(FILE *to)
 {
     struct arena arena = { 0 };

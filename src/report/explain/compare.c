@@ -222,7 +222,7 @@ static void refusals_text(FILE *to, struct arena *arena, const struct hypar_comp
                     REFUSAL_INDENT);
 }
 
-/* What the others are over, where the row of dp does not say it. */
+/* Print the step that speed-ups are relative to, if dp has no plan that its row could show. */
 static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     for (int i = 0; i < c->n; i++)
@@ -232,7 +232,8 @@ static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison
                         hp_time_text(arena, c->dp_step_s));
 }
 
-/* Is this another plan than the fastest, which cannot be told apart from it? */
+/* Is this row another plan than the fastest, with a step that is not distinguishable from the
+ * fastest? */
 static bool is_like(const struct hypar_comparison *c, const struct hypar_compared *row,
                     int fastest)
 {

@@ -9,7 +9,7 @@
 
 enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters of a level's name; of a choice in words */
 
-/* The look of a choice: a letter, and on a terminal also a colour. */
+/* The symbol of a choice: a letter, and on a terminal also a colour. */
 static const struct {
     const char *word, *letter, *colour;
 } looks[] = {

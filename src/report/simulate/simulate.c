@@ -124,7 +124,7 @@ static void stage_rows(struct table_writer *table, const struct hypar_sim *sim)
     hp_table_end(table);
 }
 
-/* The look of the parts of a step. */
+/* The symbols of the parts of a step. */
 static const struct {
     char letter;
     const char *colour, *text;

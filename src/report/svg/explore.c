@@ -174,7 +174,7 @@ static void map_marks(const struct map *m, double x)
     }
 }
 
-/* What the n digits of a value on an axis stand for: "; digits: conv1 conv2 fc1 (0 dp, 1 mp)",
+/* The meaning of the n digits of a value on an axis: "; digits: conv1 conv2 fc1 (0 dp, 1 mp)",
  * of levels; "; digits: H1 .. H4 (0 dp, 1 mp)" of layers. */
 static char *digits_text(struct arena *arena, const struct hypar_exploration *e, size_t n)
 {

@@ -1,5 +1,5 @@
-/* Reports PyTorch's step beside the simulated one, operator by operator: as tables and as
- * JSON. */
+/* Compares PyTorch's step with the simulated one, operator by operator: as tables and as JSON.
+ */
 #include "base/error.h"
 #include "measured/torch_trace.h"
 #include "plan/plan.h"

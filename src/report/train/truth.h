@@ -1,4 +1,4 @@
-/* report/train/truth.h - reports predicted beside measured times. Internal. */
+/* report/train/truth.h - reports that compare predicted with measured times. Internal. */
 #ifndef REPORT_TRUTH_H
 #define REPORT_TRUTH_H
 

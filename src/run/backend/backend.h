@@ -1,5 +1,4 @@
-/* run/backend/backend.h - the memory in which the numbers of a rank lie, and what is computed
- * there. Internal to run/.
+/* run/backend/backend.h - the arrays of a rank, and the work on them. Internal to run/.
  *
  * The executor decides which task runs when; a back end carries it out. A back end has ARRAYS,
  * whose numbers the process may be unable to read at their addresses, and begins work on them:

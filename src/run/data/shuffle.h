@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Where position i of 0..n-1 goes in a permutation that follows from seed and epoch. Nothing is
- * stored: any rank can ask for any position. */
+/* The image of position i of 0..n-1 under a permutation that follows from seed and epoch.
+ * Nothing is stored, so any rank can compute any position. */
 int64_t hp_shuffled(uint64_t seed, int64_t epoch, int64_t n, int64_t i);
 
 #endif /* RUN_DATA_SHUFFLE_H */

@@ -1,9 +1,9 @@
 /* run/data/source.h - the samples that a training reads. Internal.
  *
- * Which samples a batch has follows from the seed and from how many samples came before it,
- * never from the plan: every rank reads, of each model input, the samples and the part of them
- * that its tasks take, and no others. In each epoch the training's samples come in another
- * order, which follows from seed and epoch; a batch may reach into the next epoch.
+ * The samples of a batch follow from the seed and from the number of samples before the batch,
+ * never from the plan. Every rank reads, of each model input, only the samples and the parts of
+ * samples that its tasks use. In each epoch the training's samples come in another order, which
+ * follows from seed and epoch; a batch may reach into the next epoch.
  *
  * Where samples come from is a text:
  *

@@ -1,5 +1,5 @@
-/* run/exec/ahead.h - model inputs of later batches, which a thread fills while a back end
- * computes that is not the process. Internal to run/exec/.
+/* run/exec/ahead.h - model inputs of later batches. A thread of this process fills them while a
+ * back end other than the host computes. Internal to run/exec/.
  *
  * Each input lies in a staging area. An area that was taken is used again when the back end is
  * done with it. */

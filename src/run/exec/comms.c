@@ -1,4 +1,4 @@
-/* What one rank sends and receives in a comm: the exchange rule, cell by cell.
+/* The messages of one rank in a comm: the exchange rule, cell by cell.
  *
  * The contributors of a cell send each owner its piece. The owner combines the pieces, its own
  * first, then by device, and sends the result to the other readers. */

@@ -7,7 +7,7 @@
  * fixed order, so results do not depend on the transport.
  *
  * The same code proves programs right (tests/program/test_proof.c): with `check`, in either
- * order, with an observer that sees everything that a task reads. */
+ * order, with an observer of all values that a task reads. */
 #ifndef RUN_EXEC_EXECUTOR_H
 #define RUN_EXEC_EXECUTOR_H
 
@@ -76,11 +76,12 @@ struct executor_settings {
     void (*scored)(void *who, int micro, const struct kernel_call *call);
     /* Called with the time of each of a rank's calls; may be NULL. */
     void (*timed)(void *who, const struct timed_work *work);
-    bool one_thread; /* the rank computes on one thread: time that others take of its core is
+    bool one_thread; /* the rank computes on one thread: time of other processes on its core is
                         not counted */
     void *who;
-    /* Forward phases alone: the executor of the same rank in training, whose parameters and
-     * running statistics are used in place; NULL: its own. It must outlive this one. */
+    /* For forward phases alone: the executor of the same rank in training, whose parameters and
+     * running statistics this executor uses in place; NULL: this executor has its own. `shares`
+     * must outlive this executor. */
     const struct executor *shares;
 };
 
@@ -94,7 +95,7 @@ struct executor_counts {
     double workspace_bytes;
 };
 
-/* What a rank did when, by the clock of base/clock.h. */
+/* The times of a rank's tasks, by the clock of base/clock.h. */
 struct task_record {
     int32_t task;  /* number in the program */
     int32_t micro; /* in the tail: the period */

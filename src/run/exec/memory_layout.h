@@ -1,16 +1,16 @@
-/* run/exec/memory_layout.h - where the buffers of a rank lie in its memory. Internal to
+/* run/exec/memory_layout.h - the positions of a rank's buffers in its memory. Internal to
  * run/exec/.
  *
- * All buffers lie in one array, at places that follow from when they begin and end:
+ * All buffers are in one array, at positions that follow from their lifetimes:
  *
  *     lasting | lane 0 | lane 1 | ... | common | over 0 | over 1 ...
  *
  * A micro-batch under way has a LANE (on a device in several stages: one for each stage). The
  * lane holds everything that the micro-batch keeps between its actions, in the order of
- * beginning. Buffers that are not kept lie where the lane is empty meanwhile, or else in
- * COMMON, which the micro-batches use in turn. Messages to another stage that stay until a
- * later slot lie in OVER; there are as many of these as slots that a message may stay for, used
- * in turn. */
+ * beginning. Buffers that are not kept are in a gap of the lane, or else in COMMON, which the
+ * micro-batches share in turn. Messages to another stage that stay until a later slot are in an
+ * OVER region; there is one such region for each slot that a message may stay, and the slots
+ * use the regions in turn. */
 #ifndef RUN_EXEC_MEMORY_LAYOUT_H
 #define RUN_EXEC_MEMORY_LAYOUT_H
 

@@ -50,7 +50,7 @@ struct rank_pass {
 enum message_kind {
     MESSAGE_SEND,
     MESSAGE_RECEIVE, /* to its place */
-    MESSAGE_SUM,     /* combined with what is there */
+    MESSAGE_SUM,     /* combined with the existing value */
 };
 
 /* Elements lo .. hi - 1 of a box, row-major. */
@@ -188,8 +188,8 @@ struct rank_options {
     const struct device_buffers *like; /* parameters are placed as there; NULL: as is best */
 };
 
-/* Make the lists of one device. HYPAR_UNSUPPORTED for what cannot run (two parts of one batch
- * norm with local statistics on one device). To be released with hp_rank_free(). */
+/* Make the lists of one device. HYPAR_UNSUPPORTED for a plan that cannot run (two parts of one
+ * batch norm with local statistics on one device). To be released with hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
                                int device, const struct rank_options *how,
                                struct hypar_error *err);

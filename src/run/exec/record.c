@@ -1,4 +1,4 @@
-/* Recording what a rank did when: task by task for some steps, and on average over all steps.
+/* Records the times of a rank's tasks: each task for some steps, and means over all steps.
  * Memory is taken once. */
 #include <string.h>
 

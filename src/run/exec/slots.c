@@ -323,7 +323,8 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->left = x->list->n;
 }
 
-/* A slot of a micro-batch ends: release what nobody needs, hold what others will receive. */
+/* End a slot of a micro-batch: release buffers without further use, hold messages until they
+ * are received. */
 static void leave_half(struct executor *x, const struct slot *slot)
 {
     const struct schedule *s = x->program->schedule;
@@ -338,7 +339,7 @@ static void leave_half(struct executor *x, const struct slot *slot)
     hp_end_micro(x, x->now);
 }
 
-/* False: it waits for messages, its own or those of earlier slots. */
+/* End a slot. False: the device still waits for messages of this slot or of earlier ones. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
     bool update = slot->phase == PHASE_UPDATE;

@@ -135,7 +135,8 @@ struct executor {
 
 /* Buffers and versions (store.c) ----------------------------------------------------- */
 
-/* What the back end gave; if that is nothing, the executor fails: there is no room. */
+/* Returns `data`, memory from the back end; if `data` is NULL, the executor fails for lack of
+ * memory. */
 void *hp_given(struct executor *x, void *data, size_t bytes);
 void *hp_new_array(struct executor *x, size_t bytes);
 
@@ -175,7 +176,7 @@ void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_p
  * some. */
 bool hp_end_rests(struct executor *x, struct micro_state *m, const struct rank_part *part);
 
-/* A micro-batch comes to a stage of the device, or leaves it. */
+/* A micro-batch enters a stage of the device, or leaves the stage. */
 void hp_take_lane(struct executor *x, struct micro_state *m, int stage);
 void hp_leave_lane(struct executor *x, struct micro_state *m, int stage);
 
@@ -207,7 +208,8 @@ void hp_first_versions(struct executor *x);
 
 /* Checking (check.c) ------------------------------------------------------------------ */
 
-/* Is everything that a task reads or sends known? HYPAR_RUNTIME: some of it is not. */
+/* Check that all values that a task reads or sends have been computed or received; else
+ * HYPAR_RUNTIME. */
 enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
                                  struct place place, const struct view *view);
 

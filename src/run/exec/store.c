@@ -136,7 +136,7 @@ static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
     hp_array_free(own.data);
 }
 
-/* Copy an input from where it is filled ahead, and ask for that of the next batch. */
+/* Copy an input from its staging area (ahead.h), and request the next batch's input. */
 static void take_input(struct executor *x, struct fill_request request, const struct view *to)
 {
     size_t size = hp_tensor_element_bytes(x->graph, request.tensor, x->settings.real);

@@ -1,8 +1,8 @@
 /* run/optimizer/optimizer.h - updating a parameter from its gradient. Internal.
  *
- * One function serves every optimizer, element by element, so that a device updates its piece
- * of a parameter as the whole would be. The formulas are those of PyTorch's optimizers of the
- * same names, with their defaults. */
+ * One function serves every optimizer, element by element, so a device can update its piece of
+ * a parameter alone. The formulas are those of PyTorch's optimizers of the same names, with
+ * their defaults. */
 #ifndef RUN_OPTIMIZER_OPTIMIZER_H
 #define RUN_OPTIMIZER_OPTIMIZER_H
 
@@ -30,7 +30,7 @@ struct optimizer_state {
     void *array[HP_MAX_STATE];
 };
 
-/* What changes from step to step. */
+/* The values that change from step to step. */
 struct update_step {
     int64_t step;          /* 1 at the first */
     double learning_rate;  /* replaces the optimizer's own: hp_learning_rate() */
@@ -48,7 +48,7 @@ void hp_update_at(const struct optimizer *optimizer, const struct update_step *a
 double hp_sum_of_squares(int64_t n, enum real real, const void *gradient);
 double hp_clip_scale(double sum_of_squares, double max_norm);
 
-/* How the learning rate goes from step to step. */
+/* The course of the learning rate over steps. */
 enum rate_kind {
     RATE_CONSTANT,
     RATE_COSINE, /* half a cosine, down to `last` times the rate at step `steps`, then constant

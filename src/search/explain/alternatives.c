@@ -10,8 +10,7 @@
 #include "search/explain/explain.h"
 #include "sim/delta/delta.h"
 
-/* Cost of each leader
- * ----------------------------------------------------------------------- */
+/* Cost of each leader --------------------------------------------------------------------- */
 
 /* The operator that a task of the critical path belongs to; -1: none. */
 static int op_of(const struct hypar_graph *g, const struct hypar_sim_event *event)

@@ -150,8 +150,7 @@ static void add_micro_batches(struct hypar_differences *d)
         plan);
 }
 
-/* Recomputation and sharding
- * ---------------------------------------------------------------- */
+/* Recomputation and sharding -------------------------------------------------------------- */
 
 static void add_recompute(struct hypar_differences *d)
 {

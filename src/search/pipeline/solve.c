@@ -347,8 +347,7 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     }
 }
 
-/* Trace back
- * ---------------------------------------------------------------------------------- */
+/* Trace back ------------------------------------------------------------------------------ */
 
 /* The stages of A(i, j, m) at level l, in order; at most as many as there are states. */
 static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l, int i, int j,

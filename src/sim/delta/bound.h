@@ -2,8 +2,8 @@
  *
  * The bound is the longest chain of tasks that wait for each other, without queues. It uses
  * tasks that exist whatever the open operators become: passes of known operators, and exchanges
- * between known operators only. Where such a task waits for an uncertain one, it waits at least
- * as long as the shortest chain of operators takes to get there. */
+ * between known operators only. If such a task waits for an uncertain one, its wait is at least
+ * the length of the shortest chain of operators up to that one. */
 #ifndef SIM_DELTA_BOUND_H
 #define SIM_DELTA_BOUND_H
 

@@ -80,7 +80,8 @@ static void give_ids(struct delta *d, int first, int n)
     s->first[s->n++] = first;
 }
 
-/* Listing what a change touches ----------------------------------------------------------- */
+/* The blocks that a change touches -----------------------------------------------------------
+ */
 
 static int block_of_target(const struct delta *d, int target)
 {

@@ -5,9 +5,9 @@
  *     TRY(hp_delta_change(delta, &op, 1, HP_MAX_TICKS, err));   hp_delta_length(): the new step
  *     hp_delta_keep(delta);  or  change the plan back and  hp_delta_undo(delta);
  *
- * Only what the operators access is lowered again, and only what that touches is
- * replayed (timeline.h). A plan with several micro-batches is lowered by parts too, but
- * replayed as a whole: the schedule chains everything. */
+ * Only the changed operators and their exchanges are lowered again, and only tasks that this
+ * change can move are replayed (timeline.h). A plan with several micro-batches is lowered in
+ * part, too, but replayed as a whole, because the schedule connects all tasks. */
 #ifndef SIM_DELTA_DELTA_H
 #define SIM_DELTA_DELTA_H
 

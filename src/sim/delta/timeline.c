@@ -290,8 +290,8 @@ bool hp_set_times(struct delta_timeline *p, int id, struct times times, const ti
 
 /* Ending a change --------------------------------------------------------------------- */
 
-/* A change that touches most tasks, as the first one does, has long lists; most others have
- * short ones, so the long ones are not kept. */
+/* A change that touches most tasks, such as the first change, has long lists. Most other
+ * changes have short lists, so long ones are not kept. */
 static void end_change(struct delta_timeline *p)
 {
     if (p->n_touched > p->n_ids / 2) {

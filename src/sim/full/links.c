@@ -118,7 +118,8 @@ static void pass_hop(struct flow *f, const struct sim_task *task, const struct q
         f->ready = hp_later(from, hold[1].offset - hold->offset);
 }
 
-/* A message comes to its next link. It does not wait for links that it holds for no time. */
+/* A message arrives at its next link. The message does not wait for links that it holds for no
+ * time. */
 static ticks next_hop(struct flow *f, const struct sim_task *task, const struct queues *q,
                       ticks now)
 {

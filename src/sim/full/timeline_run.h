@@ -35,10 +35,10 @@ struct progress {
     ticks host;              /* when its host has launched all slots so far */
 };
 
-/* What hosts do, where they take time. The host of a device launches the tasks of a slot in the
- * order of their numbers, and no task starts before it is launched. A host that does not wait
- * is ahead of its device by at most HP_QUEUED_LAUNCHES kernels. One that waits begins a slot
- * when the first task of the slot has all that it needs. */
+/* The hosts of devices, if launching takes time. The host of a device launches the tasks of a
+ * slot in the order of their numbers, and no task starts before it is launched. A host that
+ * does not wait is ahead of its device by at most HP_QUEUED_LAUNCHES kernels. A host that waits
+ * begins a slot when the inputs of the slot's first task are ready. */
 struct hosts {
     bool wait;
     const ticks *ahead; /* by device: the most */

@@ -405,7 +405,7 @@ static int *list_readers(struct arena *arena, const struct onnx_file *file, stru
     return reader;
 }
 
-/* Put each node after those that it reads from, otherwise as the file has them. */
+/* Put each node after the nodes that it reads from; otherwise keep the file's order. */
 static enum hypar_status sort_nodes(struct onnx_file *file, struct writers *w,
                                     struct hypar_error *err)
 {

@@ -44,12 +44,12 @@ int hp_onnx_type_bytes(int type);        /* 0: not of a fixed size */
 /* The most elements that are computed with while importing: shapes, masks, indices. */
 enum { ONNX_MAX_FOLDED = 1 << 22 };
 
-/* Is an initializer trained? What the file says: nothing, in most. */
+/* Whether an initializer is trained, as the file says; most files do not say. */
 enum onnx_role { ROLE_UNTOLD, ROLE_TRAINED, ROLE_CONSTANT };
 
 struct onnx_tensor {
     const char *name;  /* "" in an attribute */
-    const char *label; /* what the model calls it, also where the exporter did not keep that */
+    const char *label; /* the name in the model, also if the exporter did not keep the name */
     enum onnx_role role;
     bool mixed;    /* the exporter computed it from a parameter, and from something else */
     bool buffered; /* a buffer is among that */
@@ -135,8 +135,7 @@ struct onnx_file {
     int n_lost_norms;      /* batch norms that it folded into other layers */
 };
 
-/* Read what is in the file at `path`, or in `stream`, which is closed in the end; `path` stands
- * in front of messages. */
+/* Read the file at `path`, or `stream`, which is closed; messages begin with `path`. */
 enum hypar_status hp_onnx_open(struct onnx_file **out, const char *path,
                                struct hypar_error *err);
 enum hypar_status hp_onnx_open_stream(struct onnx_file **out, FILE *stream, const char *path,
@@ -148,10 +147,10 @@ enum hypar_status hp_onnx_skim(struct arena *arena, FILE *stream, int64_t bytes,
                                const unsigned char **out, size_t *size,
                                struct hypar_error *err);
 
-/* Put the nodes of functions in the place of those that call them. */
+/* Replace each call of a function by the function's nodes. */
 enum hypar_status hp_onnx_inline(struct onnx_file *file, struct hypar_error *err);
 
-/* What PyTorch writes about its own files. Is an entry of this key read? */
+/* PyTorch's metadata. Is an entry with this key read? */
 bool hp_onnx_is_metadata(const char *key, size_t length);
 enum { ONNX_FOLDED_FROM, ONNX_SCOPES, ONNX_SIGNATURE };
 const char *hp_onnx_metadata_key(int which);
@@ -160,7 +159,8 @@ const char *hp_onnx_metadata_key(int which);
  * that a node comes from; NULL: none. */
 const char *hp_onnx_scoped_name(struct arena *arena, const char *scopes);
 
-/* Tell for each initializer what PyTorch says about it, and what it left out. */
+/* Read PyTorch's metadata of each initializer, and note initializers that the exporter left
+ * out. */
 void hp_onnx_read_signature(struct onnx_file *file);
 
 /* Are the values of `tensor` there, all of them? Nothing is read. A tensor without any values

@@ -29,7 +29,7 @@
 
 #include "model/onnx/rewrite/rewrite.h"
 
-/* What the letters of a pattern stand for. */
+/* The values that the letters of a pattern capture. */
 struct match {
     int op;            /* of the first graph: it writes the tensor that matched */
     int tensor[26];    /* by letter: of the first graph, -1: the letter has none */

@@ -38,6 +38,8 @@ struct cuda_call {
     double c[CUDA_CONSTANTS];       /* of the formula */
     double least;                   /* -infinity */
     unsigned long long key;         /* of drawn numbers */
+    double *slices;                 /* what blocks find, where several have one sum: pairs */
+    long long n_slices;
 };
 
 /* Elements of a region of one shape, and those with the same number in another shape. */
@@ -73,6 +75,7 @@ struct cuda_running {
 };
 
 /* Rows of a gradient that are added to the rows of a table that ids name. */
+enum { CUDA_LOOKUP_IDS = 1024 }; /* at a time */
 struct cuda_lookup {
     const int *ids;
     const void *from;

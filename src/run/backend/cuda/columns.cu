@@ -1,4 +1,5 @@
 // Joins what the threads of a column have found, in a fixed order, in the thread with threadIdx.y 0. Behind generic.cu.
+// A column may go over several blocks, each with its slice of the terms: their sums are joined by a second kernel.
 __shared__ double column_acc[CUDA_COLUMN_THREADS], column_acc1[CUDA_COLUMN_THREADS];
 
 template <class F> static __device__ void join_column(double &acc, double &acc1, F f)
@@ -18,20 +19,19 @@ template <class F> static __device__ void join_column(double &acc, double &acc1,
     acc1 = column_acc1[threadIdx.x];
 }
 
-static __device__ void join_column_sum(double &acc, double &acc1)
+static __device__ void join_two_sum(double &acc, double &acc1, double x, double x1)
 {
-    join_column(acc, acc1, [](double &a, double &a1, double b, double b1) { a += b; a1 += b1; });
+    acc += x;
+    acc1 += x1;
 }
 
-static __device__ void join_column_max(double &acc, double &acc1)
+static __device__ void join_two_max(double &acc, double &, double x, double)
 {
-    join_column(acc, acc1, [](double &a, double &, double b, double) { a = b > a ? b : a; });
+    acc = x > acc ? x : acc;
 }
 
-static __device__ void join_column_softmax(double &acc, double &acc1)
+static __device__ void join_two_softmax(double &acc, double &acc1, double x, double x1)
 {
-    join_column(acc, acc1, [](double &a, double &a1, double b, double b1) {
-        if (b1 != 0)
-            join(a, a1, b, b1, -b1 / 0.0);
-    });
+    if (x1 != 0)
+        join(acc, acc1, x, x1, -x1 / 0.0);
 }

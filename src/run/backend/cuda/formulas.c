@@ -16,8 +16,8 @@ struct row {
 };
 
 #define JOIN(x)               "join(acc, acc1, " x ", 1, p.least);"
-#define MOMENTS               "const moments m = moments_of($s0, $s1, k0, k1, k2); "
-#define RMS_RATE              "const double rate = 1 / sqrt($s / k0 + k1); "
+#define MOMENTS               "const moments m = moments_of($s0, $s1, k3, k1, k2); "
+#define RMS_RATE              "const double r = rate($s * k3 + k1); "
 #define AT_WINDOW             "[&](Index p1, Index p2, Index p3, Index p4, Index p5)"
 #define OUTER_WINDOW_POSITION "number_in(in, q1, q2, q3, q4, q5)"
 #define SCORE                                                                     \
@@ -26,7 +26,8 @@ struct row {
     "const double slope = k1 > 0 ? 1 - tanh(score / k1) * tanh(score / k1) : 1; " \
     "if (k1 > 0) score = k1 * tanh(score / k1); score += $b; (void)slope; "       \
     "if (k2 != 0 && @s > @q) continue; "
-#define PROBABILITY SCORE "const double part = score > p.least ? power(score - $m0) / $m1 : 0; "
+#define PROBABILITY \
+    SCORE "const double part = score > p.least ? ratio(exp(score - $m0), $m1) : 0; "
 #define SCORE_GRADIENT                                                       \
     PROBABILITY "double dp = 0; "                                            \
                 "for (Index e = 0; e < @#e; e++) dp += $dy[e=e] * $v[e=e]; " \
@@ -75,29 +76,29 @@ static const struct row rows[] = {
       "acc += -2 * k1 * k2 / k0 * $dy * x(@c) * pow(d, -k2 - 1) * x(here);", "" },
 
     { "rms_norm", "s", "const double v = $x; acc += v * v;", "" },
-    { "rms_norm", "y", RMS_RATE "acc += $x * rate * $w;", "" },
+    { "rms_norm", "y", RMS_RATE "acc += $x * r * $w;", "" },
     { "rms_norm", "g", "acc += $dy * $w * $x;", "" },
-    { "rms_norm", "dx", RMS_RATE "acc += rate * ($w * $dy - $x * rate * $g * rate / k0);", "" },
-    { "rms_norm", "dw", RMS_RATE "acc += $dy * $x * rate;", "" },
+    { "rms_norm", "dx", RMS_RATE "acc += r * ($w * $dy - $x * r * $g * r * k3);", "" },
+    { "rms_norm", "dw", RMS_RATE "acc += $dy * $x * r;", "" },
     { "batch_norm layer_norm group_norm", "s", "const double v = $x; acc += v; acc1 += v * v;", "" },
     { "batch_norm layer_norm group_norm", "y", MOMENTS "acc += ($x - m.mean) * m.rate * $w + $b;", "" },
     { "batch_norm layer_norm group_norm", "g t",
       MOMENTS "const double v = $dy * $w; acc += v; acc1 += v * ($x - m.mean) * m.rate;", "" },
-    { "batch_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * $w * ($dy - ($g0 + v * $g1) / k0);", "" },
-    { "layer_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * ($w * $dy - ($g0 + v * $g1) / k0);", "" },
-    { "group_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * ($w * $dy - ($t0 + v * $t1) / k0);", "" },
+    { "batch_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * $w * ($dy - ($g0 + v * $g1) * k3);", "" },
+    { "layer_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * ($w * $dy - ($g0 + v * $g1) * k3);", "" },
+    { "group_norm", "dx", MOMENTS "const double v = ($x - m.mean) * m.rate; acc += m.rate * ($w * $dy - ($t0 + v * $t1) * k3);", "" },
     { "batch_norm layer_norm group_norm", "dw", MOMENTS "acc += $dy * ($x - m.mean) * m.rate;", "" },
 
     { "softmax", "m", "if (k0 != 0 && @c > @^) continue; " JOIN("$x"), "" },
     { "log_softmax cross_entropy", "m", JOIN("$x"), "" },
-    { "softmax", "y", "if (k0 != 0 && @c > @^) continue; acc += power($x - $m0) / $m1;", "" },
+    { "softmax", "y", "if (k0 != 0 && @c > @^) continue; acc += ratio(exp($x - $m0), $m1);", "" },
     { "softmax", "g", "acc += $y * $dy;", "" },
     { "softmax", "dx", "acc += $y * ($dy - $g);", "" },
     { "log_softmax", "y", "acc += $x - $m0 - log($m1);", "" },
     { "log_softmax", "g", "acc += $dy;", "" },
     { "log_softmax", "dx", "acc += $dy - exp($y) * $g;", "" },
     { "cross_entropy", "y", "const Index label = $l; if (label >= @<c && label < @>c) acc += (log($m1) + $m0 - $x[c=label]) / k0;", "c" },
-    { "cross_entropy", "dx", "const Index label = $l; if (label >= 0 && label < @#c) acc += (power($x - $m0) / $m1 - (@c == label)) / k0 * $dy;", "" },
+    { "cross_entropy", "dx", "const Index label = $l; if (label >= 0 && label < @#c) acc += (ratio(exp($x - $m0), $m1) - (@c == label)) * k3 * $dy;", "" },
     { "mse_loss", "y", "const double error = $x - $l; acc += error * error / k0;", "" },
     { "mse_loss", "dx", "acc += 2 * ($x - $l) / k0 * $dy;", "" },
     { "mse_loss", "dl", "acc -= 2 * ($x - $l) / k0 * $dy;", "" },
@@ -228,6 +229,7 @@ static void norm_constants(const struct kernel_call *call, double k[CUDA_CONSTAN
         k[0] *= (double)(call->samples.hi - call->samples.lo);
     k[1] = hp_attr(nest->attrs, ATTR_EPS, 0, 0);
     k[2] = call->inference && nest->kind == OP_BATCH_NORM;
+    k[3] = 1 / k[0];
 }
 
 static void attention_constants(const struct nest *nest, double k[CUDA_CONSTANTS])
@@ -280,6 +282,7 @@ void hp_cuda_constants(const struct kernel_call *call, double k[CUDA_CONSTANTS])
         break;
     case OP_CROSS_ENTROPY:
         k[0] = hp_extents(nest, nest->operand[hp_operand(nest, 'l')].axes);
+        k[3] = 1 / k[0];
         break;
     case OP_MSE_LOSS:
         k[0] = hp_extents(nest, nest->pass[call->pass].axes);

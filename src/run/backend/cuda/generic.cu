@@ -6,6 +6,26 @@ static __device__ bool is_outside(long long position, long long size)
     return position < 0 || position >= size;
 }
 
+// Functions as exact as numbers in memory are: double precision takes long.
+static __device__ double exp_of(double x, double) { return exp(x); }
+static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
+static __device__ double log_of(double x, double) { return log(x); }
+static __device__ double log_of(double x, float) { return double(logf(float(x))); }
+static __device__ double tanh_of(double x, double) { return tanh(x); }
+static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
+static __device__ double erf_of(double x, double) { return erf(x); }
+static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
+static __device__ double ratio_of(double x, double y, double) { return x / y; }
+static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
+static __device__ double rate_of(double x, double) { return 1 / sqrt(x); }
+static __device__ double rate_of(double x, float) { return double(1 / sqrtf(float(x))); }
+#define exp(x)      exp_of(x, Real(0))
+#define log(x)      log_of(x, Real(0))
+#define tanh(x)     tanh_of(x, Real(0))
+#define erf(x)      erf_of(x, Real(0))
+#define ratio(x, y) ratio_of(x, y, Real(0))
+#define rate(x)     rate_of(x, Real(0)) // 1 / sqrt(x)
+
 // Formulas of element-wise operators.
 struct constants {
     double alpha, beta;
@@ -51,21 +71,16 @@ static __device__ double draw(unsigned long long key, unsigned long long index)
     return double((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
 }
 
-// e^x, as exactly as numbers in memory are.
-static __device__ double power_of(double x, double) { return exp(x); }
-static __device__ double power_of(double x, float) { return double(expf(float(x))); }
-static __device__ double power(double x) { return power_of(x, Real(0)); }
-
 // Softmax: a maximum, and the sum of exp(x - maximum).
 static __device__ void join(double &max, double &sum, double x, double more, double least)
 {
     if (more == 0 || x == least)
         return;
     if (x > max) {
-        sum = sum * power(max - x) + more;
+        sum = sum * exp(max - x) + more;
         max = x;
     } else {
-        sum += more * power(x - max);
+        sum += more * exp(x - max);
     }
 }
 
@@ -74,12 +89,13 @@ struct moments {
     double mean, rate;
 };
 
-static __device__ moments moments_of(double first, double second, double count, double eps, double given)
+// From sums over elements, each of which has this share in a mean.
+static __device__ moments moments_of(double first, double second, double share, double eps, double given)
 {
     if (given != 0)
-        return { first, 1 / sqrt(second + eps) };
-    double mean = first / count, variance = second / count - mean * mean;
-    return { mean, 1 / sqrt((variance > 0 ? variance : 0) + eps) };
+        return { first, rate(second + eps) };
+    double mean = first * share, variance = second * share - mean * mean;
+    return { mean, rate((variance > 0 ? variance : 0) + eps) };
 }
 
 // Windows: the positions first, first + step, ... below hi that an output sees, with the weight of each.
