@@ -51,8 +51,8 @@ if(CMAKE_CXX_COMPILER)
   add_custom_target(stand-in-header DEPENDS ${stand_in_folder}/device.h.gch/STAND_IN_AT_ONCE
     ${stand_in_folder}/device.h.gch/STAND_IN_TURNS)
   list(JOIN stand_in_flags " " stand_in_flags)
-  set(parts driver nvrtc blas dnn)
-  set(files libcuda.so.1 libnvrtc.so.12 libcublas.so.12 libcudnn.so.9)
+  set(parts driver nvrtc builtins blas dnn)
+  set(files libcuda.so.1 libnvrtc.so.12 libnvrtc-builtins.so.12.0 libcublas.so.12 libcudnn.so.9)
   foreach(part file IN ZIP_LISTS parts files)
     add_library(stand-in-${part} MODULE tests/cuda/${part}.c)
     set_target_properties(stand-in-${part} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file}
@@ -62,6 +62,7 @@ if(CMAKE_CXX_COMPILER)
       STAND_IN_CXX="${CMAKE_CXX_COMPILER}" STAND_IN_ROOT="${PROJECT_SOURCE_DIR}"
       STAND_IN_FOLDER="${stand_in_folder}" STAND_IN_FLAGS="${stand_in_flags}")
     target_link_libraries(stand-in-${part} PRIVATE ${CMAKE_DL_LIBS})
+    target_link_options(stand-in-${part} PRIVATE -Wl,-soname,${file})
   endforeach()
 endif()
 
@@ -75,7 +76,7 @@ if(support_sources)
   target_link_libraries(test-support PUBLIC hypar-internal PkgConfig::CMOCKA)
   if(CMAKE_CXX_COMPILER)
     target_compile_definitions(test-support PRIVATE STAND_IN_FOLDER="${stand_in_folder}")
-    add_dependencies(test-support stand-in-header stand-in-driver stand-in-nvrtc stand-in-blas stand-in-dnn)
+    add_dependencies(test-support stand-in-header stand-in-driver stand-in-nvrtc stand-in-builtins stand-in-blas stand-in-dnn)
   endif()
 endif()
 

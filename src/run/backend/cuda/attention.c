@@ -265,15 +265,6 @@ static void move_to(const struct attention *from, struct attention *at, const in
     }
 }
 
-pass_set hp_cuda_attention_joint(const struct nest *nest, int pass)
-{
-    pass_set joint = 0;
-    for (int p = pass; p < nest->n_passes; p++)
-        if (nest->pass[p].backward == nest->pass[pass].backward)
-            joint |= (pass_set)1 << p;
-    return joint;
-}
-
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
 {
     struct attention whole, at;

@@ -1,8 +1,11 @@
 /* Passes of operators on a card: each by the first of the ways that can compute it. */
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel/walk.h"
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/formulas.h"
 #include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
@@ -153,16 +156,74 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
         hp_cuda_targets(call, launch, (void *)(uintptr_t)b);
 }
 
-/* The passes of an attention that products of matrices compute together; of a group's others,
- * t is written before and db after them. */
-static pass_set attended(const struct nest *nest, pass_set passes)
+/* Sums of norms ------------------------------------------------------------------------- */
+
+/* Targets of several passes that read the same operands. */
+enum { MOST_SUMS = 4 };
+struct sums {
+    struct target t[MOST_SUMS];
+    char formula[MOST_SUMS][FORMULA_BYTES];
+    bool begun[MOST_SUMS];
+    int n;
+};
+
+static void collect(void *who, const struct kernel_call *call, const struct target *t)
+{
+    struct sums *s = who;
+    (void)call;
+    assert(s->n < MOST_SUMS);
+    s->t[s->n] = *t;
+    if (t->formula) {
+        snprintf(s->formula[s->n], FORMULA_BYTES, "%s", t->formula);
+        s->t[s->n].formula = s->formula[s->n];
+    }
+    s->n++;
+}
+
+/* Have they the same elements and terms, and the same constants? */
+static bool is_beside(const struct nest *nest, const struct target *a, const struct target *b)
+{
+    return nest->operand[a->to].axes == nest->operand[b->to].axes && a->axes == b->axes &&
+           ((!b->formula && b->constant[0] == 1) ||
+            memcmp(a->constant, b->constant, sizeof a->constant) == 0);
+}
+
+/* What is read is read once for all sums over the same elements. */
+static void run_sums(const struct backend *b, const struct kernel_call *call, pass_set passes)
+{
+    struct sums s = { .n = 0 };
+    struct kernel_call one = *call;
+    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++)
+        if (passes >> one.pass & 1)
+            hp_cuda_targets(&one, collect, &s);
+    for (int i = 0; i < s.n; i++) {
+        struct target *last = &s.t[i];
+        for (int j = i + 1; j < s.n && !s.begun[i]; j++)
+            if (!s.begun[j] && is_beside(call->nest, &s.t[i], &s.t[j])) {
+                last->also = &s.t[j];
+                last = &s.t[j];
+                s.begun[j] = true;
+            }
+        if (!s.begun[i])
+            hp_cuda_run_target(b, call, &s.t[i]);
+    }
+}
+
+/* Several passes ------------------------------------------------------------------------ */
+
+/* The passes that are computed together: of an attention all but those of t, which is written
+ * before, and of a bias; the backward sums of a norm. */
+static pass_set together(const struct nest *nest, pass_set passes)
 {
     pass_set set = 0;
-    for (int p = 0; p < nest->n_passes && nest->kind == OP_ATTENTION; p++) {
-        operand_set t = (operand_set)1 << hp_operand(nest, 't');
-        int bias = hp_operand(nest, 'b');
-        bool other =
-            nest->pass[p].writes & t || (bias >= 0 && nest->pass[p].writes_grad >> bias & 1);
+    bool attention = nest->kind == OP_ATTENTION;
+    bool norm = nest->kind == OP_BATCH_NORM || nest->kind == OP_LAYER_NORM;
+    int t = hp_operand(nest, 't'), bias = hp_operand(nest, 'b');
+    for (int p = 0; p < nest->n_passes && (attention || norm); p++) {
+        const struct pass *pass = &nest->pass[p];
+        bool other = attention ? in_set(pass->writes, t) ||
+                                     (bias >= 0 && in_set(pass->writes_grad, bias))
+                               : !pass->backward || in_set(pass->writes_grad, 0);
         if (passes >> p & 1 && !other)
             set |= (pass_set)1 << p;
     }
@@ -172,18 +233,34 @@ static pass_set attended(const struct nest *nest, pass_set passes)
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call)
 {
     pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass, done = 0;
-    pass_set together = attended(call->nest, passes);
+    pass_set several = together(call->nest, passes);
+    bool attention = call->nest->kind == OP_ATTENTION;
     struct kernel_call one = *call;
     for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++) {
         pass_set this = (pass_set)1 << one.pass;
-        one.passes = together;
-        if (together & this && !(done & this) && hp_cuda_attend(b, &one))
-            done |= together;
+        one.passes = several;
+        if (several & this && !(done & this)) {
+            bool is_done = !attention || hp_cuda_attend(b, &one);
+            if (!attention)
+                run_sums(b, &one, several);
+            done |= is_done ? several : 0;
+        }
         one.passes = 0;
         if (passes & this & ~done)
             run_pass(b, &one);
         done |= this;
     }
+}
+
+pass_set hp_cuda_joint(const struct nest *nest, int pass)
+{
+    pass_set joint = (pass_set)1 << pass;
+    bool joins = nest->kind == OP_ATTENTION || nest->kind == OP_BATCH_NORM ||
+                 nest->kind == OP_LAYER_NORM;
+    for (int p = pass + 1; p < nest->n_passes && joins; p++)
+        if (nest->pass[p].backward == nest->pass[pass].backward)
+            joint |= (pass_set)1 << p;
+    return joint;
 }
 
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,

@@ -369,7 +369,7 @@ static void expand(struct generator *g, const char *text, int n)
 static void say_product(struct generator *g)
 {
     const struct instead none = { 0, NONE, 0, NULL };
-    say(g, "acc += k0");
+    say(g, g->target->constant[0] == 1 ? "acc += 1.0" : "acc += k0");
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++)
             if (is_read(g, o, grad)) {
@@ -644,11 +644,18 @@ static bool is_one_axis(const struct generator *g, int o, const struct view *vie
     return f.step[a] == f.step[b] * (inner->range.hi - inner->range.lo);
 }
 
-static bool may_join(const struct generator *g, const struct loop *a, const struct loop *b)
+static bool may_join(struct generator *g, const struct loop *a, const struct loop *b)
 {
     const struct target *t = g->target;
     if (a->kind != LOOP_AXIS || b->kind != LOOP_AXIS || g->derived)
         return false;
+    if (t->also) {
+        g->target = t->also;
+        bool others = may_join(g, a, b);
+        g->target = t;
+        if (!others)
+            return false;
+    }
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             bool used = is_read(g, o, grad) || (o == t->to && grad == t->grad);
@@ -661,10 +668,10 @@ static bool may_join(const struct generator *g, const struct loop *a, const stru
 
 /* The axes whose indices a formula names ("@c", "$x[c=label]"); all of them, if it needs the
  * number of an element, a mask or a window. */
-static axis_set axes_named(const struct generator *g)
+static axis_set axes_named(const struct generator *g, const struct target *t)
 {
-    axis_set named = 0;
-    for (const char *at = g->target->formula; at && *at; at++) {
+    axis_set named = t->also ? axes_named(g, t->also) : 0;
+    for (const char *at = t->formula; at && *at; at++) {
         bool index = *at == '@', instead = *at == '[';
         const char *name = at + 1 + (index && strchr("<>#", at[1]) != NULL);
         if (*at == '%' || (index && *name == '=') || (instead && *name == '&'))
@@ -679,7 +686,7 @@ static axis_set axes_named(const struct generator *g)
  * of a step takes a division. */
 static void join_loops(struct generator *g, struct loop *loop, int *n)
 {
-    axis_set named = axes_named(g);
+    axis_set named = axes_named(g, g->target);
     for (int i = *n - 2; i >= 0; i--) {
         struct range outer = loop[i].range, *inner = &loop[i + 1].range;
         axis_set both = (axis_set)1 << loop[i].i | (axis_set)1 << loop[i + 1].i;
@@ -773,7 +780,13 @@ static void say_elements(struct generator *g, int outer)
     say(g, "if (!(true");
     say_inside(g);
     say(g, ")) continue;\n");
-    say_beginning(g);
+}
+
+/* From now on, of the target or of the others beside it. */
+static void take(struct generator *g, const struct target *t)
+{
+    g->target = t;
+    g->pair = is_pair(t);
 }
 
 /* The result of one element. A thread computes those of several before it writes any, so that
@@ -813,6 +826,7 @@ static void say_threads(struct generator *g, int outer)
 {
     say_head(g, "generated");
     say_elements(g, outer);
+    say_beginning(g);
     for (int i = 0; i < g->n_inner; i++)
         say_nested_loop(g, &g->inner[i]);
     say_body(g);
@@ -822,24 +836,67 @@ static void say_threads(struct generator *g, int outer)
     say(g, "}\n}\n");
 }
 
+static int count(const struct target *t)
+{
+    int n = 0;
+    for (; t; t = t->also)
+        n++;
+    return n;
+}
+
 /* The second kernel of columns that go over several blocks. */
 static void say_joining(struct generator *g, int outer)
 {
+    const struct target *first = g->target, *t = first;
     say_head(g, "joined");
     say_elements(g, outer);
-    say(g,
-        "for (long long i = 0; i < p.n_slices; i++) {\n"
-        "const double *found = p.slices + 2 * (i * p.v[%d] + at);\n"
-        "join_two_%s(acc, acc1, found[0], found[1]);\n}\n",
-        outer, combine_name[combine_of(g)]);
-    say_write(g);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "{\n");
+        say_beginning(g);
+        say(g,
+            "for (long long i = 0; i < p.n_slices; i++) {\n"
+            "const double *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
+            "join_two_%s(acc, acc1, found[0], found[1]);\n}\n",
+            count(first), i, outer, combine_name[combine_of(g)]);
+        say_write(g);
+        say(g, "}\n");
+    }
+    take(g, first);
     say(g, "}\n}\n");
+}
+
+/* The sums of a column: of each target acc, and acc1 of pairs. */
+static void say_sums(struct generator *g)
+{
+    const struct target *first = g->target, *t = first;
+    int n = count(first);
+    say(g, "double sum[%d], second[%d] = {};\n", n, n);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "sum[%d] = %s;\n", i, combine_of(g) == COMBINE_SUM ? "0" : "p.least");
+    }
+    say(g,
+        "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
+        "p.v[%d]; step += Index(gridDim.y * blockDim.y)) {\nIndex rest = step;\n",
+        number(g, g->out->inner));
+    say_indices(g, g->inner, g->n_inner);
+    t = first;
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "{\ndouble &acc = sum[%d], &acc1 = second[%d];\n(void)acc1;\n", i, i);
+        say_body(g);
+        say(g, "}\n");
+    }
+    say(g, "}\n");
+    take(g, first);
 }
 
 /* A column of threads for each element: the threads with the same threadIdx.x, of one block, or
  * of blocks that each have a slice of the terms. */
 static void say_columns(struct generator *g, int outer)
 {
+    const struct target *first = g->target, *t = first;
     say_head(g, "generated");
     say(g,
         "const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -849,22 +906,20 @@ static void say_columns(struct generator *g, int outer)
     say(g, "mine = mine");
     say_inside(g);
     say(g, ";\n");
-    say_beginning(g);
-    say(g,
-        "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
-        "p.v[%d]; "
-        "step += Index(gridDim.y * blockDim.y)) {\n"
-        "Index rest = step;\n",
-        number(g, g->out->inner));
-    say_indices(g, g->inner, g->n_inner);
-    say_body(g);
-    say(g,
-        "}\njoin_column(acc, acc1, join_two_%s);\nif (!mine || threadIdx.y) return;\n"
-        "if (gridDim.y > 1) {\n"
-        "double *found = p.slices + 2 * (blockIdx.y * p.v[%d] + at);\n"
-        "found[0] = acc;\nfound[1] = acc1;\nreturn;\n}\n",
-        combine_name[combine_of(g)], outer);
-    say_write(g);
+    say_sums(g);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g,
+            "{\njoin_column(sum[%d], second[%d], join_two_%s);\n"
+            "const double acc = sum[%d], acc1 = second[%d];\n"
+            "if (mine && !threadIdx.y && gridDim.y > 1) {\n"
+            "double *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at);\n"
+            "found[0] = acc;\nfound[1] = acc1;\n} else if (mine && !threadIdx.y) {\n",
+            i, i, combine_name[combine_of(g)], i, i, count(first), i, outer);
+        say_write(g);
+        say(g, "}\n__syncthreads();\n}\n");
+    }
+    take(g, first);
     say(g, "}\n");
     say_joining(g, outer);
 }

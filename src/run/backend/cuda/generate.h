@@ -39,6 +39,10 @@ struct target {
     axis_set axes; /* over which the formula is computed, and summed where they do not index
                       the target */
     double constant[CUDA_CONSTANTS];
+    /* Another target with the same elements and terms, whose sum is computed beside this one's
+     * if that is done by columns; NULL: none. Its constants are the same, or it is a product
+     * times 1. Formulas of several do not leave out terms. */
+    const struct target *also;
 };
 
 /* Calls f(who, call, target) for everything that a pass writes, in order. */

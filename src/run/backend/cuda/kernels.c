@@ -76,6 +76,7 @@ struct made {
     struct cuda_grid grid, elements;
     size_t slices_bytes; /* 0: there are none */
     bool nothing;        /* there are no elements */
+    bool apart;          /* the other targets need kernels of their own */
     bool clears;         /* fresh elements that the kernel leaves out */
 };
 
@@ -129,6 +130,8 @@ static void add_target(struct key *key, const struct target *t)
     add(key, t->constant, sizeof t->constant);
     if (t->formula)
         add(key, t->formula, strlen(t->formula) + 1);
+    if (t->also)
+        add_target(key, t->also);
 }
 
 static void fill_key(struct key *key, const struct kernel_call *call, const struct target *t)
@@ -162,8 +165,9 @@ static void make(struct made *m, struct cuda *c, const struct kernel_call *call,
     generate(&g, call, target);
     *m = (struct made){ .call = g.call,
                         .nothing = g.outer == 0,
+                        .apart = target->also && !g.in_columns,
                         .clears = g.leaves_out && target->fresh };
-    if (m->nothing)
+    if (m->nothing || m->apart)
         return;
     struct cuda_module *module = module_of(c, call, &g);
     m->grid = grid_of(&g);
@@ -173,7 +177,8 @@ static void make(struct made *m, struct cuda *c, const struct kernel_call *call,
     m->call.n_slices = m->grid.blocks[1];
     if (m->grid.blocks[1] > 1) {
         m->joined = hp_cuda_function(c, module, "joined");
-        m->slices_bytes = m->grid.blocks[1] * (size_t)g.outer * PAIR;
+        for (const struct target *t = target; t; t = t->also)
+            m->slices_bytes += m->grid.blocks[1] * (size_t)g.outer * PAIR;
     }
 }
 
@@ -191,7 +196,12 @@ static void run(const struct backend *b, struct made *m, const struct kernel_cal
                 const struct target *target)
 {
     struct cuda *c = b->card;
-    if (m->nothing)
+    for (const struct target *t = target; t && m->apart; t = t->also) {
+        struct target alone = *t;
+        alone.also = NULL;
+        hp_cuda_run_target(b, call, &alone);
+    }
+    if (m->nothing || m->apart)
         return;
     if (m->clears)
         hp_cuda_clear(b, call, target->to, target->grad);

@@ -14,9 +14,10 @@ struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
 /* A grid whose threads have one element each, or several if there are very many. */
 struct cuda_grid hp_cuda_grid(int64_t n);
 
-/* Passes of operators: the functions `compute` and `move_running` of a back end
+/* Passes of operators: the functions `compute`, `joint` and `move_running` of a back end
  * (compute.c). */
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call);
+pass_set hp_cuda_joint(const struct nest *nest, int pass);
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
                           const struct view *running);
 
@@ -36,7 +37,6 @@ void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *c
  * attention, or a pass writes t or db, or cuBLAS is missing, or vectors are not contiguous
  * (attention.c). */
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call);
-pass_set hp_cuda_attention_joint(const struct nest *nest, int pass);
 
 /* The same for a convolution by cuBLAS (convolution.c) and by cuDNN (dnn.c). */
 bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call);
