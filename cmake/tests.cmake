@@ -258,10 +258,11 @@ hypar_add_test(tools/style sh tools/check-style.sh)
 hypar_add_test(tools/format sh tools/format.sh --check)
 
 # Processor seconds of the longest tests at full length, about: CTest begins with these.
-set(slow_tests torch/parallel 260 search/planners 200 torch/onnx 110 torch/export 90 torch/forms 60 mpi/failures 60 mpi/same 45 cli/plan 50
+set(slow_tests torch/parallel 180 search/planners 85 torch/onnx 110 torch/export 90 torch/forms 60 mpi/failures 60 mpi/same 45 cli/plan 50
   cli/explore 45 cli/sizes 40 cli/train 40 mpi/fast 35 torch/parity 32 cli/interrupt 30 program/proof 30 cli/devices 25 search/nearby 32
   search/sweep 30 torch/back 27 kernel/fast 25 search/batch 20 search/gpipe 20 search/flexflow 15 search/hybrid 15 search/for 15
-  search/optcnn 15 fit/fit 16 cli/bad_inputs 14 bench/accuracy 13 mpi/held_out 20)
+  search/optcnn 15 fit/fit 16 cli/bad_inputs 14 bench/accuracy 13 mpi/held_out 20
+  run/cuda_kernels 30 program/proof_card 25 model/zoo 15 fit/steps 14)
 while(slow_tests)
   list(POP_FRONT slow_tests name seconds)
   set_tests_properties(${name} PROPERTIES COST ${seconds})
