@@ -264,6 +264,11 @@ static enum hypar_status check_sizes(const struct mesh *mesh, uint32_t dims,
     if (even ? extent % degree == 0 && !split->sizes[axis]
              : are_chunks(mesh, dims, extent, degree, split->sizes[axis]))
         return HYPAR_OK;
+    if (extent % degree == 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "axis '%c' of %lld has %d unequal parts, PyTorch's are equal; expected "
+                       "no \"sizes\"",
+                       nest->axis[axis].name[0], (long long)extent, degree);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "axis '%c' of %lld is split %d ways, PyTorch's parts are %s; expected a "
                    "number that divides it",

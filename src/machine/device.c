@@ -54,6 +54,12 @@
     {                 \
         .kernel_s = 0 \
     } /* how fast kernels run relative to the peaks */
+/* A launch one by one takes the host's time, whatever the card. */
+#define EAGER_LAUNCH .eager_launch_s = 26e-6
+#define UNMEASURED_GPU \
+    {                  \
+        EAGER_LAUNCH   \
+    }
 
 /* Memory as programs see it, in GiB: the total capacity in messages of PyTorch about memory
  * that is missing. The context and the kernels that PyTorch loads: as nvidia-smi tells them of
@@ -81,7 +87,7 @@
  * and frameworks, with element-wise arithmetic scaled by multiprocessors and clock. */
 #define TIMES                                                                              \
     .kernel_s = 1.61e-6, .reduction_s = 1.48e-6, .column_s = 5.76e-6, .summed_s = 1.98e-9, \
-    .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
+    EAGER_LAUNCH, .compiled_launch_s = 1e-6
 #define LIBRARIES                                                   \
     .unaligned_efficiency = 0.137, .product_efficiency = 0.784,     \
     .compiled_column_efficiency = 0.59, .window_efficiency = 0.072, \
@@ -118,7 +124,7 @@
     .reduction_length = 200, .output_length = 100, .stream_efficiency = 0.85,               \
     .row_efficiency = 0.7, .column_efficiency = 0.5, .column_sums = 1450, .kernel_s = 3e-6, \
     LIBRARIES, A100_ATTENTION, .reduction_s = 1.48e-6, .summed_s = 1.98e-9,                 \
-    .vector_op_per_s = 3.2e12, .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
+    .vector_op_per_s = 3.2e12, EAGER_LAUNCH, .compiled_launch_s = 1e-6
 /* Arrays of 128 by 128 that XLA compiles for (assumed). */
 #define SYSTOLIC                                                                            \
     .reduction_length = 128, .output_length = 64, .stream_efficiency = 0.8,                 \
@@ -126,11 +132,12 @@
     .attention_efficiency = 0.8, .attention_backward = 0.7, .attention_width = 64,          \
     .attention_keys = 256, .attention_causal = 1.1
 
-#define ENERGY        "; energy: Horowitz ISSCC'14, O'Connor MICRO'17"
-#define TDP           "; energy: TDP over sustained rate, memory as an H200's"
-#define ASSUMED       "; efficiency, latency and link energy assumed"
-#define ENERGY_SOURCE ENERGY ASSUMED
-#define POWER_SOURCE  TDP ASSUMED
+#define ENERGY         "; energy: Horowitz ISSCC'14, O'Connor MICRO'17"
+#define TDP            "; energy: TDP over sustained rate, memory as an H200's"
+#define ASSUMED        "; efficiency, latency and link energy assumed"
+#define ENERGY_SOURCE  ENERGY ASSUMED
+#define OLD_GPU_SOURCE "; launches one by one like h200" ENERGY_SOURCE
+#define POWER_SOURCE   TDP ASSUMED
 #define LIKE_H200_POWER                                                                  \
     "; share of the peak and energies of operations: as measured on an h200, memory as " \
     "an H200's; latency and link energy assumed"
@@ -159,48 +166,48 @@ static const struct hypar_device_type types[] = {
       "HyPar, HPCA'19: 84 GOPS, 8 GB, 320 GB/s, links 1.6 Gb/s, energy per operation; the paper has "
       "no latency and no efficiency; link energy: logic layer of Jeddeloh and Keeth, VLSI'12; "
       "fp64 at half rate assumed", .hypar_array = true },
-    { { "k80", 1.455e12, 4.365e12, 4.365e12, 4.365e12, 4.365e12, 0, 0.5, 12000000000, 240e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, ALL_SEEN },
+    { { "k80", 1.455e12, 4.365e12, 4.365e12, 4.365e12, 4.365e12, 0, 0.5, 12000000000, 240e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, ALL_SEEN },
       1, 15.75e9, 1.25e9, 2e-6, 10e-12,
       .summary = "one of the two GK210 GPUs of an NVIDIA Tesla K80",
       "NVIDIA Tesla K80 data sheet (board figures halved, boost clock), PCIe 3.0 x16; 10 Gb/s "
-      "network as in PipeDream's cluster A" ENERGY_SOURCE },
-    { { "titan-x", 0.206e12, 6.605e12, 6.605e12, 6.605e12, 6.605e12, 0, 0.5, 12000000000, 336.5e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, ALL_SEEN },
+      "network as in PipeDream's cluster A" OLD_GPU_SOURCE },
+    { { "titan-x", 0.206e12, 6.605e12, 6.605e12, 6.605e12, 6.605e12, 0, 0.5, 12000000000, 336.5e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, ALL_SEEN },
       1, 15.75e9, 5e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce GTX Titan X (Maxwell)",
       "NVIDIA GeForce GTX Titan X specifications (boost clock), PCIe 3.0 x16; 40 Gb/s network as in "
-      "PipeDream's cluster C" ENERGY_SOURCE },
-    { { "p100", 5.3e12, 10.6e12, 10.6e12, 21.2e12, 10.6e12, 0, 0.5, 16000000000, 732e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED, ALL_SEEN },
+      "PipeDream's cluster C" OLD_GPU_SOURCE },
+    { { "p100", 5.3e12, 10.6e12, 10.6e12, 21.2e12, 10.6e12, 0, 0.5, 16000000000, 732e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED_GPU, ALL_SEEN },
       4, 20e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla P100 SXM2 16 GB (no bf16)",
-      "NVIDIA Tesla P100 data sheet: NVLink 160 GB/s both ways; 100 Gb/s network" ENERGY_SOURCE },
-    { { "v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0, 0.5, 16000000000, 900e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED, ALL_SEEN },
+      "NVIDIA Tesla P100 data sheet: NVLink 160 GB/s both ways; 100 Gb/s network" OLD_GPU_SOURCE },
+    { { "v100", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0, 0.5, 16000000000, 900e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED_GPU, ALL_SEEN },
       6, 25e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla V100 SXM2 16 GB (no bf16)",
-      "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" ENERGY_SOURCE },
-    { { "v100-32gb", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0, 0.5, 32000000000, 900e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED, ALL_SEEN },
+      "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" OLD_GPU_SOURCE },
+    { { "v100-32gb", 7.8e12, 15.7e12, 15.7e12, 125e12, 15.7e12, 0, 0.5, 32000000000, 900e9, HOROWITZ(OLD_HBM), .kernels = UNMEASURED_GPU, ALL_SEEN },
       6, 25e9, 12.5e9, 1e-6, 8e-12,
       .summary = "NVIDIA Tesla V100 SXM2 32 GB (no bf16)",
-      "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" ENERGY_SOURCE },
+      "NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in AWS p3dn.24xlarge" OLD_GPU_SOURCE },
     { { "t4", 0.254e12, 8.1e12, 8.1e12, 65e12, 8.1e12, 0, 0.62, 16000000000, 320e9, POWER(70, 15, GDDR), .bf16_op_j = 1.5e-12, .kernels = { LIKE_H200(1.3e12), OLD_ATTENTION, NCCL(320e9) }, CUDA(14.56) },
       1, 15.75e9, 6.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA T4 16 GB (no bf16)",
       "NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing architecture white paper); "
       "50 Gb/s network assumed" LIKE("h200") POWER_SOURCE, PCIE },
-    { { "rtx-3090", 0.556e12, 35.6e12, 35.6e12, 71e12, 71e12, 0, 0.5, 24000000000, 936e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, CUDA(23.69) },
+    { { "rtx-3090", 0.556e12, 35.6e12, 35.6e12, 71e12, 71e12, 0, 0.5, 24000000000, 936e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, CUDA(23.69) },
       1, 31.5e9, 1.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce RTX 3090",
       "NVIDIA Ampere GA102 white paper: 16 bits with sums in fp32, PCIe 4.0 x16, no NVLink bridge; 10 "
-      "Gb/s network assumed" ENERGY_SOURCE },
-    { { "rtx-4090", 1.29e12, 82.6e12, 82.6e12, 165.2e12, 165.2e12, 330.3e12, 0.5, 24000000000, 1008e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, CUDA(23.64) },
+      "Gb/s network assumed" OLD_GPU_SOURCE },
+    { { "rtx-4090", 1.29e12, 82.6e12, 82.6e12, 165.2e12, 165.2e12, 330.3e12, 0.5, 24000000000, 1008e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, CUDA(23.64) },
       1, 31.5e9, 1.25e9, 2e-6, 10e-12,
       .summary = "NVIDIA GeForce RTX 4090",
       "NVIDIA Ada architecture white paper: 16 bits with sums in fp32, PCIe 4.0 x16; 10 Gb/s network "
-      "assumed" ENERGY_SOURCE },
-    { { "a10", 0.488e12, 31.2e12, 62.5e12, 125e12, 125e12, 0, 0.5, 24000000000, 600e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, CUDA(22.06) },
+      "assumed" OLD_GPU_SOURCE },
+    { { "a10", 0.488e12, 31.2e12, 62.5e12, 125e12, 125e12, 0, 0.5, 24000000000, 600e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, CUDA(22.06) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA A10 24 GB",
       "NVIDIA A10 data sheet, PCIe 4.0 x16; fp64 a 64th of fp32 (GA102 white paper); 100 Gb/s network "
-      "assumed" ENERGY_SOURCE },
+      "assumed" OLD_GPU_SOURCE },
     { { "a10g", 0.488e12, 31.2e12, 35e12, 70e12, 70e12, 0, 0.8, 24000000000, 600e9, POWER(300, 40, GDDR), .kernels = { LIKE_H200(2.9e12), A100_ATTENTION, NCCL(600e9) }, CUDA(22.06) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA A10G 24 GB (AWS g5)",
@@ -211,16 +218,16 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA A40 48 GB",
       "NVIDIA A40 data sheet, PCIe 4.0 x16, no NVLink bridge; fp64 a 64th of fp32 (GA102 white paper); "
       "100 Gb/s network assumed" LIKE("h200") POWER_SOURCE, PCIE },
-    { { "a6000", 0.605e12, 38.7e12, 77.4e12, 154.8e12, 154.8e12, 0, 0.5, 48000000000, 768e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, CUDA(47.43) },
+    { { "a6000", 0.605e12, 38.7e12, 77.4e12, 154.8e12, 154.8e12, 0, 0.5, 48000000000, 768e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, CUDA(47.43) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA RTX A6000 48 GB",
       "NVIDIA RTX A6000 data sheet (tensor figure halved: it counts sparsity), PCIe 4.0 x16, no NVLink "
-      "bridge; fp64 a 64th of fp32 (GA102 white paper); 100 Gb/s network assumed" ENERGY_SOURCE },
-    { { "l4", 0.473e12, 30.3e12, 60e12, 121e12, 121e12, 242e12, 0.5, 24000000000, 300e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED, CUDA(22.03) },
+      "bridge; fp64 a 64th of fp32 (GA102 white paper); 100 Gb/s network assumed" OLD_GPU_SOURCE },
+    { { "l4", 0.473e12, 30.3e12, 60e12, 121e12, 121e12, 242e12, 0.5, 24000000000, 300e9, HOROWITZ(OLD_GDDR), .kernels = UNMEASURED_GPU, CUDA(22.03) },
       1, 31.5e9, 12.5e9, 2e-6, 10e-12,
       .summary = "NVIDIA L4 24 GB",
       "NVIDIA L4 data sheet (tensor figures halved: they count sparsity), PCIe 4.0 x16; fp64 a 64th of "
-      "fp32 (Ada white paper); 100 Gb/s network assumed" ENERGY_SOURCE },
+      "fp32 (Ada white paper); 100 Gb/s network assumed" OLD_GPU_SOURCE },
     { { "l40s", 1.43e12, 91.6e12, 183e12, 362.05e12, 362.05e12, 733e12, 0.7, 48000000000, 864e9, POWER(350, 60, GDDR), .kernels = { LIKE_H200(7e12), A100_ATTENTION, NCCL(864e9) }, CUDA(44.39) },
       1, 31.5e9, 25e9, 2e-6, 10e-12,
       .summary = "NVIDIA L40S 48 GB",

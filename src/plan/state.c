@@ -100,7 +100,7 @@ const char *hp_room_words(const struct hypar_machine *machine, double limit_byte
                           const struct memory_how *how, bool for_tensors)
 {
     static const char *const words[2][3] = {
-        { "", " less what is kept free", " allowed by --memory" },
+        { "", " besides what is kept free", " allowed by --memory" },
         { " beside the framework", " beside the framework and what is kept free",
           " beside the framework allowed by --memory" },
     };

@@ -36,7 +36,7 @@ int64_t hp_least_micro_batches(const struct problem *problem, enum hypar_schedul
     return target ? hp_target_least_micro_batches(target, kind, stages) : 1;
 }
 
-bool hp_equal_stages(const struct problem *problem)
+bool hp_equal_shares(const struct problem *problem)
 {
     return problem->target != NULL;
 }

@@ -22,8 +22,9 @@ bool hp_has_schedule(const struct problem *problem, enum hypar_schedule_kind kin
 int64_t hp_least_micro_batches(const struct problem *problem, enum hypar_schedule_kind kind,
                                int stages);
 
-/* Must all stages have the same number of devices? */
-bool hp_equal_stages(const struct problem *problem);
+/* Must all devices have equal shares of the work? All stages then have the same number of
+ * devices. */
+bool hp_equal_shares(const struct problem *problem);
 
 /* Can the target run the plan? Else HYPAR_INFEASIBLE with operator and axis. */
 enum hypar_status hp_check_runs(const struct problem *problem, const struct hypar_plan *plan,

@@ -730,10 +730,10 @@ $ hypar plan gpt2 --on full:2 --for torch --batch 16 --json | grep -o '"planner"
 
 A limit that no option set is not called one; a target is not the reason where memory is.
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters
-> hypar: device 0 needs 412 GB of memory, has 75.4 GB less what is kept free
+> hypar: device 0 needs 412 GB of memory, has 75.4 GB besides what is kept free
 ? 1
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --for torch
-> hypar: device 0 needs 562 GB of memory, has 75.4 GB less what is kept free
+> hypar: device 0 needs 562 GB of memory, has 75.4 GB besides what is kept free
 ? 1
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --memory 70GB
 > hypar: device 0 needs 412 GB of memory, has 70 GB allowed by --memory

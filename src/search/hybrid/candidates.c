@@ -107,7 +107,7 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
     if (!s->problem->options->micro_batches &&
         shape->step.micro_batches > hp_most_micro_batches(&s->limit, shape->n_devices))
         return;
-    if (shape->unequal && hp_equal_stages(s->problem))
+    if (shape->unequal && hp_equal_shares(s->problem))
         return;
     int64_t stages = s->problem->options->stages;
     if (stages && shape->groups * shape->chunks != stages)
@@ -157,7 +157,7 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
 static void try_directions(struct candidates *s, struct pipeline_shape shape)
 {
     bool differ = s->h.model.speed != NULL;
-    for (int shares = 0; shares <= (differ && !hp_equal_stages(s->problem)); shares++)
+    for (int shares = 0; shares <= (differ && !hp_equal_shares(s->problem)); shares++)
         for (int reversed = 0; reversed <= differ; reversed++) {
             shape.step.shares = shares;
             shape.reversed = reversed;

@@ -83,7 +83,7 @@ static double speed_of(const struct problem *problem, int device)
  * level. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena)
 {
-    if (hypar_machine_is_uniform(problem->machine))
+    if (hypar_machine_is_uniform(problem->machine) || hp_equal_shares(problem))
         return NULL;
     int n = hypar_machine_device_count(problem->machine), below = n;
     double **share = NEW(arena, double *, problem->n_levels);

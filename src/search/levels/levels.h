@@ -29,8 +29,8 @@ static inline char hp_type_digit(enum layer_type type)
 struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
                                              const struct level_rules *rules);
 
-/* The share of every side of every level, [level][side], if devices differ in speed (hypar.c);
- * NULL: equal shares. */
+/* The share of every side of every level, [level][side], if devices differ in speed and the
+ * target framework takes unequal shares (hypar.c); NULL: equal shares. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
 
 /* A planner that divides only by samples needs a sample for every device: else HYPAR_INFEASIBLE
