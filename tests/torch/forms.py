@@ -613,6 +613,11 @@ class Forms(unittest.TestCase):
                         ("tanh", 0)):
             self.assertEqual(kinds.count(kind), n, kind)
         self.assertEqual([op.inputs[1:] for op in made.ops if op.kind == "layer_norm"], [["weight", "bias"]] * 2)
+        steps = {op.kind: (op.attrs["forward_steps"], op.attrs["backward_steps"]) for op in made.ops if "forward_steps" in op.attrs}
+        self.assertEqual({kind: n for kind, (n, _) in steps.items()}, {"layer_norm": 8, "gelu_tanh": 9, "gelu": 5, "silu": 4, "hard_swish": 4})
+        self.assertTrue(all(n <= m <= 3 * n for n, m in steps.values()), steps)
+        made = graph(nn.Sequential(nn.Linear(6, 6), nn.GELU(), nn.LayerNorm(6), nn.RMSNorm(6)), torch.randn(3, 6))
+        self.assertFalse(any("forward_steps" in op.attrs for op in made.ops))
         (joined,) = (op for op in made.ops if op.kind == "concat")
         self.assertEqual(len(joined.inputs), 2)
         (ids,) = (made.constants[op.inputs[1]] for op in made.ops if op.kind == "index_select" and made.constants[op.inputs[1]].numel() == 3)

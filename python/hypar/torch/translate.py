@@ -155,6 +155,7 @@ class Translation:
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these
+        self.kernels = {}  # by functions of an operator that is written out: how many kernels these take
         self.symbolic = bool(self.host.sizes)
         types = {x.dtype for x in (*model.parameters(), *model.buffers()) if x.is_floating_point()}
         self.eps = max(torch.finfo(kind).eps for kind in types | {torch.float32})
