@@ -1,6 +1,6 @@
 #include "cost/stragglers.h"
 
-#include "base/normal.h"
+#include "cost/normal.h"
 
 double hp_slowest_of(int n, double jitter)
 {

@@ -3,7 +3,7 @@
 #include "emit/layouts.h"
 
 #include "base/files/json.h"
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 static axis_set sample_axes(const struct hypar_graph *graph, int op)
 {

@@ -285,14 +285,18 @@ static enum hypar_status find_planned(const struct torch_script *s, struct torch
 {
     struct hypar_program *program;
     TRY(hypar_lower(&program, s->plan, NULL, err));
-    struct memory_model *memory = hp_memory(program, NULL);
+    struct memory_model *memory = hp_memory(program, NULL),
+                        *host = hp_memory(program, &(struct memory_options){ .host = true });
     t->planned.sent_bytes = hypar_program_totals(program).comm_bytes;
     for (int d = 0; d < memory->n_devices; d++) {
         const struct hypar_memory *m = &memory->device[d];
         t->planned.memory_bytes =
             fmax(t->planned.memory_bytes, m->allocated > 0 ? m->allocated : m->peak);
-        t->planned.tensor_bytes = fmax(t->planned.tensor_bytes, hp_tensor_bytes(m));
+        t->planned.tensor_bytes =
+            fmax(t->planned.tensor_bytes, hp_tensor_bytes(&host->device[d]));
+        t->planned.saved_bytes = fmax(t->planned.saved_bytes, host->device[d].saved);
     }
+    hp_memory_free(host);
     hp_memory_free(memory);
     hypar_program_free(program);
     return HYPAR_OK;

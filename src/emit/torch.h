@@ -42,9 +42,9 @@ struct table_rows {
 struct torch_tables {
     struct table_rows placements, recomputed, units, cuts;
     struct {
-        double sent_bytes, memory_bytes, tensor_bytes;
-    } planned;          /* of a step: by all devices; on the fullest, as an allocator counts,
-                           and tensors alone */
+        double sent_bytes, memory_bytes, tensor_bytes, saved_bytes;
+    } planned;          /* of a step: by all devices; on the fullest, as an allocator counts;
+                           tensors alone, and those that are saved, of processors' kernels */
     const char *tied;   /* one line for each parameter; "": none */
     const char *frozen; /* patterns in quotes; "": none */
 };

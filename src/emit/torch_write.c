@@ -177,9 +177,11 @@ static void put_tables(const struct torch_script *s, const struct torch_tables *
         put_batch(s, to);
     fprintf(
         to,
-        "PLANNED = {\"sent\": %.0f, \"memory\": %.0f, \"tensors\": %.0f}  # bytes of a step: "
-        "of all processes; the most of one, with workspaces of a GPU, and without\n",
-        t->planned.sent_bytes, t->planned.memory_bytes, t->planned.tensor_bytes);
+        "PLANNED = {\"sent\": %.0f, \"memory\": %.0f, \"tensors\": %.0f, \"saved\": %.0f}  # "
+        "bytes of a step: of all processes; the most of one, on a GPU; on the CPU, and what is "
+        "saved of that\n",
+        t->planned.sent_bytes, t->planned.memory_bytes, t->planned.tensor_bytes,
+        t->planned.saved_bytes);
     if (s->stages)
         put_rows(s, "CUTS", "where the next stage begins", &t->cuts, to);
     if (t->tied[0])

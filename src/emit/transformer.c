@@ -1,7 +1,7 @@
 /* Reads the sizes of a transformer from the operators of its first layer. */
 #include "emit/transformer.h"
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 static int64_t extent(const struct nest *nest, char name)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "base/normal.h"
+#include "cost/normal.h"
 
 static double workspaces_bytes(const struct memory_facts *at)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 /* The length of the name of the outermost module around an operator that is called and is an
  * element of a list ("layers.3"); 0: there is none. */

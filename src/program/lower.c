@@ -154,6 +154,20 @@ static int usual_bytes(const struct hypar_plan *plan, struct place place)
                : hp_held_bytes(plan, place);
 }
 
+/* PyTorch's batch norms compute statistics in fp32, and have parameters in fp32. */
+static bool is_of_batch_norm(const struct hypar_plan *plan, int t)
+{
+    const struct hypar_graph *g = plan->graph;
+    const struct tensor *tensor = &g->tensors[t];
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
+        return false;
+    if (tensor->kind == TENSOR_PARAM)
+        return g->ops[g->use[g->use_start[t]].op].kind == OP_BATCH_NORM;
+    int op = tensor->producer;
+    return op >= 0 && g->ops[op].kind == OP_BATCH_NORM &&
+           g->ops[op].tensor[g->ops[op].nest->n_inputs] != t;
+}
+
 /* A framework may send gradients and gathered parameters in another precision than it has
  * them. */
 int hp_message_bytes(const struct hypar_plan *plan, struct place place)
@@ -162,6 +176,8 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
     enum hypar_width width = place.grad ? framework->sums : framework->gathers;
     int each = hp_precision_bytes(plan->precision), fp32 = hp_precision_bytes(HYPAR_FP32);
     bool param = plan->graph->tensors[place.tensor].kind == TENSOR_PARAM;
+    if (each < fp32 && is_of_batch_norm(plan, place.tensor))
+        return fp32;
     if (!param || width == HYPAR_WIDTH_USUAL || each >= fp32)
         return usual_bytes(plan, place);
     return width == HYPAR_WIDTH_FP32 ? fp32 : each;

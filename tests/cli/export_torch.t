@@ -45,7 +45,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > MESH = {"stage": 2, "tensor": 2}
 > MICRO_BATCHES = 4
-> PLANNED = {"sent": 514440, "memory": 198144, "tensors": 198144}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 514440, "memory": 198144, "tensors": 198144, "saved": 84736}  # bytes of a step: of all processes; the most of one, on a GPU; on the CPU, and what is saved of that
 > CUTS = {  # where the next stage begins
 >     "transformer.h.1": SplitPoint.BEGINNING,
 > }
@@ -703,8 +703,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
 >         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
 >         if dist.get_rank() == 0:
->             beside = PLANNED["memory"] - PLANNED["tensors"]
->             beside = f"; without workspaces of {beside:.0f} bytes, which a GPU has" if beside and not cuda else ""
+>             beside = f"; on a GPU {PLANNED['memory']:.0f}, with its workspaces" if PLANNED["memory"] != PLANNED["tensors"] and not cuda else ""
 >             for what, found, planned, more in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"], ""),
 >                                                ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every),
 >                                                 PLANNED["memory" if cuda else "tensors"], beside)):
@@ -873,7 +872,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > MESH = {"data": 4}
 > MICRO_BATCHES = 2
-> PLANNED = {"sent": 995760, "memory": 156552, "tensors": 156552}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 995760, "memory": 156552, "tensors": 156552, "saved": 6144}  # bytes of a step: of all processes; the most of one, on a GPU; on the CPU, and what is saved of that
 > FROZEN = ["transformer.w?e.*"]  # parameters that are not trained
 > RECOMPUTED = ["transformer.h.*"]  # modules that are computed again in the backward half
 > UNITS = ["transformer.h.*"]  # modules that are gathered, and summed, together
@@ -1195,8 +1194,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
 >         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
 >         if dist.get_rank() == 0:
->             beside = PLANNED["memory"] - PLANNED["tensors"]
->             beside = f"; without workspaces of {beside:.0f} bytes, which a GPU has" if beside and not cuda else ""
+>             beside = f"; on a GPU {PLANNED['memory']:.0f}, with its workspaces" if PLANNED["memory"] != PLANNED["tensors"] and not cuda else ""
 >             for what, found, planned, more in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"], ""),
 >                                                ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every),
 >                                                 PLANNED["memory" if cuda else "tensors"], beside)):
@@ -1333,7 +1331,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
-> PLANNED = {"sent": 0, "memory": 937476, "tensors": 937476}  # bytes of a step: of all processes; the most of one, with workspaces of a GPU, and without
+> PLANNED = {"sent": 0, "memory": 937476, "tensors": 937476, "saved": 618404}  # bytes of a step: of all processes; the most of one, on a GPU; on the CPU, and what is saved of that
 >
 >
 > class Refused(ValueError):
@@ -1483,8 +1481,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         cuda, every = mesh.device_type == "cuda", [None] * dist.get_world_size()
 >         dist.all_gather_object(every, (sum(self.sent.values()), torch.cuda.max_memory_allocated() if cuda else self.most))
 >         if dist.get_rank() == 0:
->             beside = PLANNED["memory"] - PLANNED["tensors"]
->             beside = f"; without workspaces of {beside:.0f} bytes, which a GPU has" if beside and not cuda else ""
+>             beside = f"; on a GPU {PLANNED['memory']:.0f}, with its workspaces" if PLANNED["memory"] != PLANNED["tensors"] and not cuda else ""
 >             for what, found, planned, more in (("sent by all processes", sum(s for s, _ in every), PLANNED["sent"], ""),
 >                                                ("allocated, at most" if cuda else "tensors at once, at most", max(m for _, m in every),
 >                                                 PLANNED["memory" if cuda else "tensors"], beside)):

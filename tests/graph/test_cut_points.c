@@ -10,7 +10,7 @@
 
 #include <hypar/graph.h>
 
-#include "graph/cut_points.h"
+#include "graph/structure/cut_points.h"
 
 enum { N_OPS = 8 };
 

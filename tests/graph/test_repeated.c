@@ -10,7 +10,7 @@
 
 #include <hypar/graph.h>
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 static const struct {
     const char *model, *first; /* operator of the first layer; NULL: nothing is repeated */

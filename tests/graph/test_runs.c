@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 /* "a 3x(bcd) ef": runs of letters. */
 static void runs_text(const char *letters, const int64_t *border, char *text, size_t size)

@@ -355,20 +355,20 @@ waits() { # NUMBER MPIRUN WHAT
     stopped=$(rank "$2" "$1")
     kill -STOP "$stopped"
     for try in $(seq 2000); do
-        grep -q "$line 4 s$" "$dir/err" && break
+        grep -q "$line 2 s$" "$dir/err" && break
         sleep 0.1
     done
     kill -CONT "$stopped"
     kill -USR1 $pid
     await "$3"
     [ $rc = 5 ] || wrong "$3: exit code $rc: $(cat "$dir/err")"
-    grep -q "$line 2 s$" "$dir/err" && grep -q "$line 4 s$" "$dir/err" ||
+    grep -q "$line 1 s$" "$dir/err" && grep -q "$line 2 s$" "$dir/err" ||
         wrong "$3: said '$(cat "$dir/err")'"
 }
-begin hypar train three.json -q --wait-note 2s
+begin hypar train three.json -q --wait-note 1s
 waits 1 "$(pgrep -P $pid)" "rank 1 is stopped"
 if hands_on; then
-    begin $mpi -n 3 hypar train three.json -q --wait-note 2s
+    begin $mpi -n 3 hypar train three.json -q --wait-note 1s
     waits 0 $pid "rank 0 is stopped, under mpirun"
 fi
 

@@ -186,6 +186,29 @@ static void batch_norms(void **state)
     double errors = HALF * C * (2 + 2 * 4);
     expect("peak", m.peak - m.parameters - m.optimizer,
            batch + saved + errors + 2 * (3 * 2 * C) + 4);
+    expect("sums of means and of squares, in fp32", totals_of(&net).forward_bytes,
+           2 * 4 * 2 * C);
+    end(&net);
+}
+
+/* A mask of dropout has a byte for each element on a GPU, on a processor as many as what it is
+ * multiplied with. */
+static void processors(void **state)
+{
+    (void)state;
+    enum { N = 64, C = 8 };
+    struct net net = { .builder = hp_build("dropped", N) };
+    int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+    int y = add_op(&net, OP_DROPOUT, "dropout", linear(&net, "linear", x, C), HP_ABSENT,
+                   ATTRS({ ATTR_RATE, 1, V(0.5) }));
+    add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+    make_plan(&net, 1, eager_bf16, HYPAR_SHARD_NONE);
+    struct hypar_program *program;
+    assert_int_equal(hypar_lower(&program, net.plan, NULL, NULL), HYPAR_OK);
+    struct memory_model *host = hp_memory(program, &(struct memory_options){ .host = true });
+    expect("saved on a processor", host->device[0].saved - memory_of(&net).saved, N * C);
+    hp_memory_free(host);
+    hypar_program_free(program);
     end(&net);
 }
 
@@ -420,15 +443,17 @@ static void scattered(void **state)
 /* A stage has a buffer for each micro-batch that it receives, and for each error, and keeps
  * what it sent until the backward half is over. The first stage also keeps its input. Of one
  * micro-batch more there is the error of its linear layer, in later stages also the error that
- * it sends. The gradient of a later micro-batch is there before it is added to the others. */
+ * it sends. The gradient of a later micro-batch is there before it is added to the others. If
+ * it is known what the model is given, every stage has all of that. */
 static void stages(void **state)
 {
     (void)state;
     enum { STAGES = 4, WIDTH = 16, ROWS = 3 };
     static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE,
                                                       HYPAR_SCHEDULE_1F1B };
-    for (int i = 0; i < 10; i++) {
-        int micro = 1 + i / 2;
+    for (int i = 0; i < 20; i++) {
+        int micro = 1 + i / 4;
+        bool given = i / 2 % 2;
         struct net net = { .builder = hp_build("chain", ROWS * micro) };
         int x = input(&net, "x", ROWS * micro, WIDTH);
         int target = input(&net, "target", ROWS * micro, WIDTH);
@@ -441,6 +466,9 @@ static void stages(void **state)
         }
         add_op(&net, OP_MSE_LOSS, "loss", x, target, NULL);
         make_plan(&net, STAGES, eager, HYPAR_SHARD_NONE);
+        net.graph->arguments =
+            (struct torch_argument[]){ { .name = "x" }, { .name = "target" } };
+        net.graph->n_arguments = given ? 2 : 0;
         hypar_plan_free(net.plan);
         net.plan = hp_plan_new(net.graph, net.machine, &eager);
         for (int s = 0; s < STAGES; s++)
@@ -458,9 +486,13 @@ static void stages(void **state)
         for (int s = 0; s < STAGES - 1; s++) {
             int flying = i % 2 && micro > STAGES - s ? STAGES - s : micro;
             double kept = s == 0 ? 2 * flying + 1 : flying + 2,
-                   received = s == 0 ? micro : 2 * micro;
+                   received = s == 0 ? micro : 2 * micro,
+                   unread = !given   ? 0
+                            : s == 0 ? micro
+                                     : 2 * micro;
             expect("peak", memory[s].peak,
-                   (micro > 1 ? 3 : 2) * 4 * WIDTH * WIDTH + tensor * (kept + received));
+                   (micro > 1 ? 3 : 2) * 4 * WIDTH * WIDTH +
+                       tensor * (kept + received + unread));
         }
         end(&net);
     }
@@ -474,6 +506,7 @@ int main(void)
         cmocka_unit_test(copies),
         cmocka_unit_test(fp32_copies),
         cmocka_unit_test(sums),
+        cmocka_unit_test(processors),
         cmocka_unit_test(batch_norms),
         cmocka_unit_test(gathered),
         cmocka_unit_test(gathered_memory),

@@ -20,6 +20,7 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
 from torch import nn
 
@@ -223,14 +224,10 @@ class Back(unittest.TestCase):
             self.assertGreater(times[name]["backward"]["measured_s"], 0, name)
         self.assertGreaterEqual(times[""]["operators"], 2)  # the norm and the loss
 
-    def command(self, *args):
-        return subprocess.run([sys.executable, "-m", "hypar.torch", *args], capture_output=True, text=True,
-                              cwd=os.path.dirname(os.path.abspath(__file__)),
-                              env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
-
     def test_the_command(self):
         paths = [self.path("command" + end) for end in (".json", ".profile.json", ".trace.json")]
-        done = self.command("back:image", "-o", paths[0], "--profile", paths[1], "--trace", paths[2])
+        how = {"folder": os.path.dirname(os.path.abspath(__file__)), "environment": {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}}
+        done = apart.run("-m", "hypar.torch", "back:image", "-o", paths[0], "--profile", paths[1], "--trace", paths[2], **how)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, f"^hypar.torch: loss: cross_entropy of .*\nhypar.torch: {re.escape(paths[0])}: [0-9]+ operators, 0 of them opaque; [0-9]+ parameters of [0-9]+ numbers, batch [0-9]+\nhypar.torch: a step takes .*\n$")
         self.assertEqual(done.stdout, "")
@@ -238,7 +235,7 @@ class Back(unittest.TestCase):
         for code, part, args in ((2, "--trace goes with --profile", ["back:image", "--trace", "t.json"]),
                                  (2, "./sub/back.py:image: expected PACKAGE.MODULE:FUNCTION, a module's name in place of its file: sub.back:image\n", ["./sub/back.py:image"]),
                                  (3, "full:2: has 2 devices", ["back:image", "--profile", paths[1], "--on", "full:2"])):
-            done = self.command(*args)
+            done = apart.run("-m", "hypar.torch", *args, **how)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(part, done.stderr)
             self.assertNotIn("Traceback", done.stderr)

@@ -277,8 +277,8 @@ PLANS = [
     ("gpt2-4", 2, "--pipeline 2 --chunks 2 --micro-batches 2"),
     ("qwen3", 4, "--data 4 --shard gradients --micro-batches 2"),
     ("opt", 4, "--data 2 --pipeline 2 --micro-batches 2"),
-    ("olmo2", 4, "--data 2 --tensor 2 --shard parameters"),
-    ("gru-words", 2, "--pipeline 2 --micro-batches 2"),
+    ("olmo2", 4, "--data 2 --tensor 2"),
+    ("gru-words", 2, "--data 2 --micro-batches 2"),
 ]
 HOW = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "measured": True}
 CASES = [(words.replace("--", "").replace(" ", "-"), net, ranks, {"words": words, **HOW}) for net, ranks, words in PLANS]

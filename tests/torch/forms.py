@@ -21,6 +21,7 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
 import models
 from hypar.torch import views
@@ -913,8 +914,8 @@ class Forms(unittest.TestCase):
             path, weights = (os.path.join(folder, name) for name in ("m.json", "m.safetensors"))
             folders = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__file__))]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PYTHONWARNINGS": "ignore"}
-            command = [sys.executable, "-m", "hypar.torch", "forms:network", "-o", path, "--weights", weights]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command = ["-m", "hypar.torch", "forms:network", "-o", path, "--weights", weights]
+            done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             with open(path) as file:
                 self.assertEqual(json.load(file)["weights"], "m.safetensors")
@@ -932,32 +933,32 @@ class Forms(unittest.TestCase):
             self.assertIn("is damaged: its checksum is ", done.stderr)
             for name, path_of, why in (("", folder, "the command 'hypar' is not on PATH, and HYPAR does not name it"), ("none", folder, "HYPAR=none: no such command")):
                 at_once = {**environment, "HYPAR": name, "PATH": path_of, "PYTHONVERBOSE": "1"}  # which tells each module that is loaded
-                done = subprocess.run(command, env=at_once, capture_output=True, text=True)
+                done = subprocess.run([sys.executable, *command], env=at_once, capture_output=True, text=True)
                 self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if line.startswith("hypar")]), (3, [f"hypar.torch: {why}"]))
                 self.assertNotIn("import 'torch'", done.stderr)
             nowhere = os.path.join(folder, "nowhere", "net.json")
-            done = subprocess.run([*command[:4], "-o", nowhere], env={**environment, "PYTHONVERBOSE": "1"}, capture_output=True, text=True)
+            done = subprocess.run([sys.executable, *command[:3], "-o", nowhere], env={**environment, "PYTHONVERBOSE": "1"}, capture_output=True, text=True)
             told = [line for line in done.stderr.splitlines() if line.startswith("hypar")]
             self.assertEqual((done.returncode, told), (4, [f"hypar.torch: {nowhere}: cannot write: No such directory"]))
             self.assertNotIn("import 'torch'", done.stderr)
-            command[3] = "forms:nothing"
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2] = "forms:nothing"
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))
-            command[3] = "forms:branching"
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2] = "forms:branching"
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-            command[3:] = ["forms:one", "-o", path]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2:] = ["forms:one", "-o", path]
+            done = apart.run(*command, environment=environment)
             self.assertIn(", batch 2 (the one sample was doubled, so that the batch stays open)\n", done.stderr)
-            command[3:] = ["forms:compared", "-o", path, "--loss", "absolute"]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            command[2:] = ["forms:compared", "-o", path, "--loss", "absolute"]
+            done = apart.run(*command, environment=environment)
             self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)
-            command[3:] = ["forms:identity", "-o", path, "--weights", weights]
+            command[2:] = ["forms:identity", "-o", path, "--weights", weights]
             os.remove(path)
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, done.stderr.count("\n"), os.listdir(folder)), (3, 1, ["m.safetensors"]), done.stderr)
             command[-1] = path
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            done = apart.run(*command, environment=environment)
             self.assertEqual((done.returncode, os.listdir(folder)), (3, ["m.safetensors"]), done.stderr)
 
 

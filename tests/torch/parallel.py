@@ -6,6 +6,7 @@ processes, and the losses of 5 steps are compared with those of the plain model.
 script itself, stand beside those of the plan (`hypar lower`); bytes that the forward half saves for the backward half, counted
 by saved_tensors_hooks, stand beside the activations of the plan (`hypar simulate`) where a case asks for them."""
 import argparse
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -29,6 +30,7 @@ try:
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+import apart
 import hypar.torch
 import exported
 import live
@@ -432,6 +434,7 @@ SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
 QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
+QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2")
 
 
 def cut_at(op, path):
@@ -478,10 +481,9 @@ def write_plan(case, folder, command):
     lowered = subprocess.run([command, "lower", path + ".json", "--json"], check=True, capture_output=True, text=True)
     lowered = json.loads(lowered.stdout)
     if counts_saved(how):
-        simulated = subprocess.run([command, "simulate", path + ".json", "--json"], check=True, capture_output=True, text=True)
-        devices = json.loads(simulated.stdout)["devices"]
-        lowered["saved"] = max(d["memory"]["saved_bytes"] for d in devices)
-        lowered["peak"] = max(d["peak_memory_bytes"] for d in devices) if "measured" in how else 0
+        with open(path + ".py") as file:  # of the plan on processors
+            planned = ast.literal_eval(re.search(r"^PLANNED = ({.*?})", file.read(), re.MULTILINE)[1])
+        lowered["saved"], lowered["peak"] = planned["saved"], planned["tensors"] if "measured" in how else 0
     return path + ".py", lowered
 
 
@@ -652,22 +654,22 @@ def refusals(command):
                             "-qo", "plan.json"], cwd=folder, check=True)
             subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", script], cwd=folder, check=True)
 
+        def run_ranks(ranks, *words):
+            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
+            started = [apart.start(*words, folder=folder, environment={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            return [p.end() for p in started]
+
         def told(ranks, function, script="train.py"):
             """Exit codes and lines of each rank: those of the script, and what Python would tell of a failure."""
-            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-            started = [subprocess.Popen([sys.executable, "-W", "ignore", script, function], cwd=folder, stderr=subprocess.PIPE, text=True,
-                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
-            lines = [p.communicate()[1].splitlines() for p in started]
-            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
+            ended = run_ranks(ranks, script, function)
+            lines = [p.stderr.splitlines() for p in ended]
+            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
         broken = told(2, "net:broken")[1][0]
         with open(os.path.join(folder, "loop.py"), "w") as file:
             file.write(REFUSED_LOOP)
         failed = told(2, "net:outside"), told(2, "", "loop.py")
-        env.update(MASTER_PORT=str(free_port()))
-        measured = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", "net:example", "2", "--measure"], cwd=folder, stdout=subprocess.PIPE, text=True,
-                                     env={**env, "WORLD_SIZE": "2", "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(2)]
-        measured = [p.communicate()[0] for p in measured][0]
+        measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
@@ -858,7 +860,8 @@ def main():
     for module in ("fsdp", "pipelining", "tensor.parallel"):  # once, not by each process
         importlib.import_module(f"torch.distributed.{module}")
     transformers.GPT2LMHeadModel, transformers.LlamaForCausalLM, transformers.ViTForImageClassification
-    every = exported.CASES if args.scripts else [*CASES, *(c for c in measured.CASES if args.all or args.cases or name_of(c) in QUICK)]
+    every = exported.CASES if args.scripts else [*CASES, *(c for c in measured.CASES if args.all or args.cases or name_of(c) in QUICK),
+                                                     *(c for c in exported.CASES if args.cases or name_of(c) in QUICK_SCRIPTS)]
     chosen = [c for c in every if not args.cases or any(name_of(c).startswith(p) for p in args.cases)]
     failed, table = 0, {}
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/sort.h"
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 #include "plan/structure/names.h"
 
 struct builder {

@@ -7,7 +7,7 @@
 #ifndef PLAN_STRUCTURE_STRUCTURE_H
 #define PLAN_STRUCTURE_STRUCTURE_H
 
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 #include "plan/plan.h"
 
 /* Neighbours with the same split on the same devices of their stage. An operator that only

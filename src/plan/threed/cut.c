@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "cost/kernel.h"
-#include "graph/cut_points.h"
+#include "graph/structure/cut_points.h"
 #include "machine/machine.h"
 
 /* The places where the operators may be cut, and the time of all operators before each. */

@@ -103,6 +103,7 @@ struct buffer_finder {
     int only;         /* of this device; -1: of all ... */
     const bool *some; /* ... of which it is true; NULL: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
+    bool host;        /* of hp_op_extras() */
     bool nodes; /* the backward passes of an operator are done together, with the first of them
                  */
     struct arena arena, scratch; /* for the whole, for the comm at hand */
@@ -148,9 +149,10 @@ struct op_extra {
     enum tensor_term term;
 };
 
-/* The extra tensors of an operator; returns their number. */
+/* The extra tensors of an operator; returns their number. `host`: of the framework's kernels
+ * for processors, not for the plan's devices. */
 enum { MOST_EXTRAS = 3 };
-int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out);
+int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out);
 
 /* The elements of an extra tensor of one part. */
 struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra);

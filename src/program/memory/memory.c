@@ -442,6 +442,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     hp_finder_begin(&m.finder, program, &held, -1, true);
     m.finder.some = m.options.devices;
     m.finder.nodes = eager;
+    m.finder.host = m.options.host;
     m.shared = NEW(&m.scratch, double, model->n_devices);
     m.batch = NEW(&m.scratch, double, model->n_devices);
     m.received = NEW(&m.scratch, double, model->n_devices);

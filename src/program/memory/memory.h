@@ -25,6 +25,7 @@ struct lowering_cache; /* of a lowering (program/lowering.h) */
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
     const bool *devices; /* to look at these alone: nothing is known of others; NULL: all */
+    bool host; /* the framework's kernels are those of processors: they keep other tensors */
     const volatile sig_atomic_t *stop; /* once it is set, the result is invalid; or NULL */
 };
 

@@ -5,8 +5,18 @@
 #include "base/stop.h"
 #include "program/memory/parts.h"
 
+/* Is a buffer a sum of a GRU's backward half, which a processor has for one step at a time? */
+static bool is_of_a_step(const struct memory_maker *m, const struct buffer *b)
+{
+    int op = m->graph->tensors[b->place.tensor].producer;
+    return m->options.host && op >= 0 && m->graph->ops[op].kind == OP_GRU && b->backward &&
+           !b->place.grad && !b->each_bytes;
+}
+
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
+    if (is_of_a_step(m, b))
+        return 0;
     int each = b->each_bytes ? b->each_bytes : hp_held_bytes(m->program->plan, b->place);
     return each * (double)hp_box_elements(&b->box);
 }
@@ -293,6 +303,29 @@ static bool is_narrowed(const struct hypar_plan *plan, int t)
            hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 
+/* With stages, every process is given all arguments of its samples, also those that its stage
+ * does not read. */
+static bool is_given_whole(const struct memory_maker *m, int t)
+{
+    const struct tensor *tensor = &m->graph->tensors[t];
+    return has_receive_buffers(m) && tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 &&
+           m->graph->n_arguments > 0 && is_argument(m->graph, t);
+}
+
+/* The devices that read argument `t` have it as buffers, of so many elements. */
+static void add_unread(struct memory_maker *m, int t, const double *read)
+{
+    const struct tensor *tensor = &m->graph->tensors[t];
+    struct place place = { .tensor = t };
+    double most = 0, each = tensor->index ? hp_held_bytes(m->program->plan, place)
+                                          : hp_precision_bytes(HYPAR_FP32);
+    for (int d = 0; d < m->model->n_devices; d++)
+        most = fmax(most, read[d]);
+    for (int d = 0; d < m->model->n_devices; d++)
+        if (read[d] == 0 && hp_slots_of(m->program->schedule, d)->n_stages > 0)
+            m->batch[d] += each * most;
+}
+
 /* The whole -------------------------------------------------------------------------- */
 
 static void add_place(struct memory_maker *m, struct place place, int sum)
@@ -310,6 +343,8 @@ static void add_place(struct memory_maker *m, struct place place, int sum)
     if (m->units.n > 0 && place.again &&
         m->finder.held.shard[place.tensor] == HYPAR_SHARD_PARAMETERS)
         return; /* the unit has its parameters in both halves */
+    bool given = hp_place_kind(place) == PLACE_VALUE && is_given_whole(m, place.tensor);
+    double *read = given ? NEW(&m->scratch, double, m->model->n_devices) : NULL; /* elements */
     for (int b = lasts || running ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
         hp_find_buffers(&m->finder, b, place);
         if (with_unit && !place.grad && b == 0)
@@ -322,12 +357,17 @@ static void add_place(struct memory_maker *m, struct place place, int sum)
                 add_lasting(m, buffer, sum);
             else
                 add_buffer(m, b, buffer);
+            if (read && b >= 0 && buffer->copied < 0)
+                read[buffer->device] += hp_body_times(m->program->iteration, b) *
+                                        (double)hp_box_elements(&buffer->box);
             if (narrowed && buffer->copied < 0)
                 m->batch[buffer->device] += hp_precision_bytes(HYPAR_FP32) *
                                             hp_body_times(m->program->iteration, b) *
                                             (double)hp_box_elements(&buffer->box);
         }
     }
+    if (given)
+        add_unread(m, place.tensor, read);
 }
 
 /* Errors of logits, as large as what is saved of these, stay where they are needed later. */

@@ -98,8 +98,9 @@ static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kin
                                                                        : &eager_rows[kind];
 }
 
-/* Bytes that the framework saves for each element of the first input. */
-static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
+/* Bytes that the framework saves for each element of the first input. A mask of a processor has
+ * the type of what it is multiplied with. */
+static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind, bool host)
 {
     const struct eager_row *row = row_of(plan, kind);
     int each = hp_precision_bytes(plan->precision);
@@ -108,7 +109,7 @@ static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
-           (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
+           (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes * (host ? each : 1));
 }
 
 /* Tensors of fp32 that the backward pass of an operator needs while it runs. A cross entropy of
@@ -172,13 +173,48 @@ static int opaque_extras(const struct hypar_plan *plan, int op, struct op_extra 
     return n;
 }
 
-int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
+/* What oneDNN's LSTM works in and keeps, of one sample, beside the gates and cell states that
+ * are tensors of the operator: measured with PyTorch 2.13 for widths that are multiples of 32.
+ */
+static int64_t lstm_workspace(const struct hypar_plan *plan, int op)
+{
+    const struct op *at = &plan->graph->ops[op];
+    const struct hypar_shape *x = &plan->graph->tensors[at->tensor[0]].shape,
+                             *y = &plan->graph->tensors[at->tensor[at->nest->n_inputs]].shape;
+    int each = hp_precision_bytes(plan->precision);
+    int64_t steps = y->dim[1], k = y->dim[2], wide = x->dim[2] > k ? x->dim[2] : k;
+    return steps * ((each < 4 ? 20 : 24) * wide + (each < 4 ? 22 : 36) * k + 64 - 5 * each * k);
+}
+
+/* What the framework's kernels for processors save in addition: a GRU is written out step by
+ * step. */
+static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
+{
+    enum { GRU_TENSORS = 3 }; /* as large as the output */
+    const struct nest *nest = plan->graph->ops[op].nest;
+    struct op_extra saved = { .kept = true, .term = TERM_activations };
+    if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
+        return 0;
+    if (nest->kind == OP_GRU) {
+        saved.operand = nest->n_inputs;
+        saved.each_bytes = GRU_TENSORS * hp_precision_bytes(plan->precision);
+    } else if (nest->kind == OP_LSTM) {
+        saved.per_sample = lstm_workspace(plan, op);
+        saved.each_bytes = 1;
+    } else {
+        return 0;
+    }
+    *out = saved;
+    return 1;
+}
+
+int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     bool loss = nest->kind == OP_CROSS_ENTROPY;
     if (nest->kind == OP_OPAQUE)
         return opaque_extras(plan, op, out);
-    int errors = error_bytes(plan, op), saved = saved_bytes(plan, nest->kind), n = 0;
+    int errors = error_bytes(plan, op), saved = saved_bytes(plan, nest->kind, host), n = 0;
     if (keeps_mask(plan, op))
         out[n++] = (struct op_extra){ .operand = nest->n_inputs,
                                       .each_bytes = 1,
@@ -192,6 +228,8 @@ int hp_op_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
         out[n++] = (struct op_extra){ .each_bytes = saved,
                                       .kept = true,
                                       .term = loss ? TERM_losses : TERM_activations };
+    if (host)
+        n += host_extras(plan, op, out + n);
     return n;
 }
 
@@ -223,7 +261,7 @@ void hp_find_extras(struct buffer_finder *f, int body, bool masks_only)
         int op_pass = p->order.at[i].op_pass, op = s->training.op_pass[op_pass].op;
         if (op_pass != hp_extra_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
             continue;
-        int n = hp_op_extras(f->program->plan, op, extra);
+        int n = hp_op_extras(f->program->plan, op, f->host, extra);
         for (int e = 0; e < n; e++)
             if (extra[e].mask || !masks_only)
                 add_own(f, buffer_of(f, p, i, &extra[e]));

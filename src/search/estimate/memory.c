@@ -387,7 +387,7 @@ static void hold_extras(struct memory_finder *f)
     struct op_extra extra[MOST_EXTRAS];
     for (int op = 0; op < f->s->graph->n_ops; op++) {
         struct extra_span span = hp_extra_span(f->s, op);
-        int n = span.last < 0 ? 0 : hp_op_extras(f->s->plan, op, extra);
+        int n = span.last < 0 ? 0 : hp_op_extras(f->s->plan, op, false, extra);
         for (int i = 0; i < n; i++)
             hold_extra(f, op, &span, &extra[i]);
     }

@@ -1,6 +1,6 @@
 /* Finds the choices of a graph inside a submesh: variables, the exchanges between them, and
  * which of both are equal. */
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 #include "plan/threed/threed.h"
 #include "program/lowering.h"
 #include "search/estimate/needs.h"

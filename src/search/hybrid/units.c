@@ -1,5 +1,5 @@
 /* The places where a graph may be cut into stages. */
-#include "graph/cut_points.h"
+#include "graph/structure/cut_points.h"
 #include "search/hybrid/stage.h"
 
 /* By operator: whether a variable has operators before it and from it on. */

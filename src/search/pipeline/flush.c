@@ -6,7 +6,7 @@
 
 #include "base/divisor.h"
 #include "base/stop.h"
-#include "graph/cut_points.h"
+#include "graph/structure/cut_points.h"
 #include "plan/schedules.h"
 #include "search/estimate/needs.h"
 #include "search/evaluate/evaluate.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cost/kernel.h"
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 #include "plan/schedules.h"
 #include "plan/threed/threed.h"
 #include "search/estimate/needs.h"

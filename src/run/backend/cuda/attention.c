@@ -187,10 +187,12 @@ static void launch(const struct attention *at, const char *kernel, struct cuda_g
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* A block for each query. */
+/* A warp for each query. */
 static struct cuda_grid queries(const struct attention *at)
 {
-    return (struct cuda_grid){ { (unsigned)(at->args.heads * at->args.queries) },
+    enum { EACH = CUDA_ATTENTION_THREADS / 32 };
+    int64_t rows = at->args.heads * at->args.queries;
+    return (struct cuda_grid){ { (unsigned)((rows + EACH - 1) / EACH) },
                                { CUDA_ATTENTION_THREADS },
                                0 };
 }
@@ -261,15 +263,6 @@ static void move_to(const struct attention *from, struct attention *at, const in
             at->args.t_step[j] = at->t.step[of[j]];
         }
     }
-}
-
-pass_set hp_cuda_attention_joint(const struct nest *nest, int pass)
-{
-    pass_set joint = 0;
-    for (int p = pass; p < nest->n_passes; p++)
-        if (nest->pass[p].backward == nest->pass[pass].backward)
-            joint |= (pass_set)1 << p;
-    return joint;
 }
 
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)

@@ -2,17 +2,24 @@
 #include "run/backend/cuda/arguments.h"
 
 // From scale * (query . key): the score, and its derivative.
-template <class T> static __device__ double score_of(const cuda_attention &a, long long h, long long q, long long s, double x, double &slope)
+template <class T> static __device__ T score_of(const cuda_attention &a, long long h, long long q, long long s, T x, T &slope)
 {
     slope = 1;
     if (a.cap > 0) {
-        double part = tanh(x / a.cap);
-        x = a.cap * part;
+        const T part = tanh(x / T(a.cap));
+        x = T(a.cap) * part;
         slope = 1 - part * part;
     }
     if (a.bias)
-        x += double(((const T *)a.bias)[h * a.bias_step[0] + q * a.bias_step[1] + s * a.bias_step[2]]);
-    return a.causal && a.first_key + s > a.first_query + q ? a.least : x;
+        x += ((const T *)a.bias)[h * a.bias_step[0] + q * a.bias_step[1] + s * a.bias_step[2]];
+    return x;
+}
+
+// The keys before which a query has its last one.
+static __device__ long long keys_of(const cuda_attention &a, long long q)
+{
+    const long long all = a.first_query + q - a.first_key + 1;
+    return !a.causal || all > a.keys ? a.keys : all > 0 ? all : 0;
 }
 
 template <class T> static __device__ const T *statistic(const cuda_attention &a, long long h, long long q)
@@ -20,28 +27,67 @@ template <class T> static __device__ const T *statistic(const cuda_attention &a,
     return (const T *)a.m + h * a.m_step[0] + q * a.m_step[1];
 }
 
-static __device__ double power(double x, double) { return exp(x); }
-static __device__ double power(double x, float) { return double(expf(float(x))); }
+static __device__ double power(double x) { return exp(x); }
+static __device__ float power(float x) { return expf(x); }
+
+// A warp has a query.
+enum { WARP = 32 };
+
+template <class T> static __device__ T warp_sum(T x)
+{
+    for (int by = WARP / 2; by > 0; by /= 2)
+        x += __shfl_xor_sync(~0u, x, by);
+    return x;
+}
+
+template <class T> static __device__ T warp_max(T x)
+{
+    for (int by = WARP / 2; by > 0; by /= 2) {
+        const T other = __shfl_xor_sync(~0u, x, by);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+
+struct row {
+    long long number, h, q, keys;
+    int lane;
+};
+
+// False: there is no such query.
+static __device__ bool find_row(const cuda_attention &a, row &r)
+{
+    r.number = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
+    r.lane = int(threadIdx.x % WARP);
+    r.h = r.number / a.queries;
+    r.q = r.number - r.h * a.queries;
+    r.keys = keys_of(a, r.q);
+    return r.number < a.heads * a.queries;
+}
 
 // Products become probabilities, where WEIGHTS; dp becomes the errors of scores, where ERRORS: for operands times the
-// scale. A block has a query.
+// scale.
 template <class T, bool WEIGHTS, bool ERRORS> static __device__ void weigh(const cuda_attention &a)
 {
-    const long long row = blockIdx.x, h = row / a.queries, q = row - h * a.queries;
-    const T *m = statistic<T>(a, h, q);
-    const double max = double(m[0]), sum = double(m[a.m_second]);
-    const double t = ERRORS ? double(((const T *)a.t)[h * a.t_step[0] + q * a.t_step[1]]) : 0;
-    T *scores = (T *)a.scores + row * a.keys, *dp = (T *)a.dp + row * a.keys;
-    for (long long s = threadIdx.x; s < a.keys; s += blockDim.x) {
-        double slope;
-        const double score = score_of<T>(a, h, q, s, double(scores[s]), slope);
-        const double p = score > a.least ? power(score - max, T(0)) / sum : 0;
+    row r;
+    if (!find_row(a, r))
+        return;
+    const T *m = statistic<T>(a, r.h, r.q);
+    const T max = m[0], share = m[a.m_second] > 0 ? 1 / m[a.m_second] : T(0);
+    const T t = ERRORS ? ((const T *)a.t)[r.h * a.t_step[0] + r.q * a.t_step[1]] : T(0);
+    T *scores = (T *)a.scores + r.number * a.keys, *dp = (T *)a.dp + r.number * a.keys;
+    for (long long s = r.lane; s < a.keys; s += WARP) {
+        T p = 0, slope = 0;
+        if (s < r.keys) {
+            const T score = score_of<T>(a, r.h, r.q, s, scores[s], slope);
+            p = score > T(a.least) ? power(score - max) * share : T(0);
+        }
         if (ERRORS) {
-            const double error = p * (double(dp[s]) - t);
-            dp[s] = T(a.of_bias ? error : error * slope * a.scale);
+            const T error = s < r.keys ? p * (dp[s] - t) : T(0);
+            dp[s] = a.of_bias ? error : error * slope * T(a.scale);
         }
         if (WEIGHTS)
-            scores[s] = T(p);
+            scores[s] = p;
     }
 }
 
@@ -52,53 +98,44 @@ extern "C" __global__ void errors_f64(cuda_attention a) { weigh<double, false, t
 extern "C" __global__ void weigh_errors_f32(cuda_attention a) { weigh<float, true, true>(a); }
 extern "C" __global__ void weigh_errors_f64(cuda_attention a) { weigh<double, true, true>(a); }
 
-template <class T> static __device__ void join(double &max, double &sum, double x, double more, double least)
+// The maximum of a query's scores, and the sum of exp(score - maximum), joined with what is there; where WEIGHTS, its
+// products become probabilities.
+template <class T, bool WEIGHTS> static __device__ void statistics(const cuda_attention &a)
 {
-    if (more == 0 || x == least)
+    row r;
+    if (!find_row(a, r))
         return;
-    if (x > max) {
-        sum = sum * power(max - x, T(0)) + more;
-        max = x;
-    } else {
-        sum += more * power(x - max, T(0));
+    const T least = T(a.least);
+    T *scores = (T *)a.scores + r.number * a.keys, *m = (T *)statistic<T>(a, r.h, r.q);
+    T max = least, sum = 0, slope;
+    for (long long s = r.lane; s < r.keys; s += WARP) {
+        const T score = score_of<T>(a, r.h, r.q, s, scores[s], slope);
+        max = score > max ? score : max;
+    }
+    max = warp_max(max);
+    const T before = a.fresh ? T(0) : m[a.m_second], other = before > 0 ? m[0] : least;
+    max = other > max ? other : max;
+    for (long long s = r.lane; s < r.keys; s += WARP) {
+        const T score = score_of<T>(a, r.h, r.q, s, scores[s], slope);
+        const T part = score > least ? power(score - max) : T(0);
+        sum += part;
+        if (WEIGHTS)
+            scores[s] = part;
+    }
+    sum = warp_sum(sum);
+    if (before > 0)
+        sum += before * power(other - max);
+    const T share = sum > 0 ? 1 / sum : T(0);
+    if (WEIGHTS)
+        for (long long s = r.lane; s < a.keys; s += WARP)
+            scores[s] = s < r.keys ? scores[s] * share : T(0);
+    if (r.lane == 0) {
+        m[0] = max;
+        m[a.m_second] = sum;
     }
 }
 
-// A block for each query: the maximum of its scores, and the sum of exp(score - maximum), joined with what is there.
-template <class T> static __device__ void statistics(const cuda_attention &a)
-{
-    __shared__ double maxima[CUDA_ATTENTION_THREADS], sums[CUDA_ATTENTION_THREADS];
-    const long long row = blockIdx.x, h = row / a.queries, q = row - h * a.queries;
-    double max = a.least, sum = 0, slope;
-    for (long long s = threadIdx.x; s < a.keys; s += blockDim.x)
-        join<T>(max, sum, score_of<T>(a, h, q, s, double(((const T *)a.scores)[row * a.keys + s]), slope), 1, a.least);
-    maxima[threadIdx.x] = max;
-    sums[threadIdx.x] = sum;
-    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half)
-            join<T>(maxima[threadIdx.x], sums[threadIdx.x], maxima[threadIdx.x + half], sums[threadIdx.x + half], a.least);
-    }
-    if (threadIdx.x == 0) {
-        T *m = (T *)statistic<T>(a, h, q);
-        max = maxima[0];
-        sum = sums[0];
-        if (!a.fresh)
-            join<T>(max, sum, double(m[0]), double(m[a.m_second]), a.least);
-        m[0] = T(max);
-        m[a.m_second] = sum == 0 ? T(0) : T(sum * exp(max - double(T(max))));
-    }
-}
-
-extern "C" __global__ void statistics_f32(cuda_attention a) { statistics<float>(a); }
-extern "C" __global__ void statistics_f64(cuda_attention a) { statistics<double>(a); }
-
-template <class T> static __device__ void statistics_weigh(const cuda_attention &a)
-{
-    statistics<T>(a);
-    __syncthreads(); // the statistics of the block's query are in memory
-    weigh<T, true, false>(a);
-}
-
-extern "C" __global__ void statistics_weigh_f32(cuda_attention a) { statistics_weigh<float>(a); }
-extern "C" __global__ void statistics_weigh_f64(cuda_attention a) { statistics_weigh<double>(a); }
+extern "C" __global__ void statistics_f32(cuda_attention a) { statistics<float, false>(a); }
+extern "C" __global__ void statistics_f64(cuda_attention a) { statistics<double, false>(a); }
+extern "C" __global__ void statistics_weigh_f32(cuda_attention a) { statistics<float, true>(a); }
+extern "C" __global__ void statistics_weigh_f64(cuda_attention a) { statistics<double, true>(a); }

@@ -223,12 +223,10 @@ static void square(const struct backend *b, const struct square_run *run, int n,
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* Passes of an attention share their scores; each other pass has kernels of its own. */
 static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
 {
     (void)b;
-    return nest->kind == OP_ATTENTION ? hp_cuda_attention_joint(nest, pass)
-                                      : (pass_set)1 << pass;
+    return hp_cuda_joint(nest, pass);
 }
 
 static size_t workspace(const struct backend *b, const struct kernel_call *call)

@@ -1,13 +1,11 @@
-/* Passes of operators on a card: kernels generated from the nest, and those of LSTMs and
- * GRUs. */
-#include <inttypes.h>
+/* Passes of operators on a card: each by the first of the ways that can compute it. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "kernel/walk.h"
 #include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/generate.h"
+#include "run/backend/cuda/formulas.h"
 #include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
@@ -16,89 +14,6 @@
 static bool in_set(operand_set set, int o)
 {
     return set >> o & 1;
-}
-
-/* Generated kernels --------------------------------------------------------------------- */
-
-/* Sums of this many terms are shared among a column of threads, where elements are few; each
- * thread has this many of them. */
-enum { MANY_TERMS = 64, FEW_ELEMENTS = 1 << 17, EACH = 16, WARP = 32 };
-
-static void generate(struct generated *g, const struct kernel_call *call,
-                     const struct target *target)
-{
-    hp_cuda_generate(g, call, target, false);
-    if (g->inner >= MANY_TERMS && g->outer <= FEW_ELEMENTS)
-        hp_cuda_generate(g, call, target, true);
-}
-
-/* Several blocks have slices of a sum where its elements are few: as many as follows from its
- * extents. */
-static unsigned slices_of(const struct generated *g, const struct cuda_grid *grid)
-{
-    enum { MOST = 64, THREADS = 1 << 19, LEAST = 4 };
-    int64_t threads = (int64_t)grid->blocks[0] * grid->threads[0] * grid->threads[1];
-    int64_t slices = THREADS / threads, most = g->inner / (LEAST * (int64_t)grid->threads[1]);
-    slices = slices < most ? slices : most;
-    return (unsigned)(slices < 1 ? 1 : slices > MOST ? MOST : slices);
-}
-
-static struct cuda_grid grid_of(const struct generated *g)
-{
-    struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
-    if (!g->in_columns)
-        return hp_cuda_grid(g->outer);
-    unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
-    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
-        grid.threads[1] *= 2;
-    while (grid.threads[0] * grid.threads[1] < WARP)
-        grid.threads[0] *= 2;
-    grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
-    grid.blocks[1] = slices_of(g, &grid);
-    return grid;
-}
-
-/* The kernel of a text, compiled when the text first comes. */
-static struct cuda_module *module_of(struct cuda *c, const struct kernel_call *call,
-                                     const struct generated *g)
-{
-    char name[64];
-    uint64_t key =
-        hp_hash(hp_hash(HP_HASH_START, g->types, strlen(g->types)), g->text, strlen(g->text));
-    snprintf(name, sizeof name, "%.32s_%016" PRIx64, hp_op[call->nest->kind].name, key);
-    struct cuda_module *m = hp_cuda_find(c, name);
-    if (!m) {
-        struct arena scratch = { 0 };
-        m = hp_cuda_module(c, name, hp_cuda_source(&scratch, g));
-        hp_arena_free(&scratch);
-    }
-    return m;
-}
-
-static void run_kernel(struct cuda *c, const struct kernel_call *call, struct generated *g)
-{
-    enum { PAIR = 2 * sizeof(double) };
-    struct cuda_grid grid = grid_of(g), elements = hp_cuda_grid(g->outer);
-    struct cuda_module *module = module_of(c, call, g);
-    bool sliced = grid.blocks[1] > 1;
-    g->call.n_slices = grid.blocks[1];
-    g->call.slices = NULL;
-    if (sliced)
-        g->call.slices = hp_cuda_scratch(c, grid.blocks[1] * (size_t)g->outer * PAIR);
-    hp_cuda_launch(c, hp_cuda_function(c, module, "generated"), &grid, (void *[]){ &g->call });
-    if (sliced)
-        hp_cuda_launch(c, hp_cuda_function(c, module, "joined"), &elements,
-                       (void *[]){ &g->call });
-}
-
-static void clear(const struct backend *b, const struct kernel_call *call, int o, bool grad)
-{
-    const struct view *view = grad ? &call->grad[o] : &call->value[o];
-    if (!view->data)
-        return;
-    struct box box = hp_region(call->nest, o, call->range);
-    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
-    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
 }
 
 /* Of two operands. */
@@ -115,14 +30,7 @@ static void launch(void *who, const struct kernel_call *call, const struct targe
     if ((product && hp_cuda_convolve_dnn(b, call)) || hp_cuda_multiply(b->card, call, target) ||
         (product && hp_cuda_convolve(b, call)))
         return;
-    char text[GENERATED_BYTES];
-    struct generated g = { .text = text };
-    generate(&g, call, target);
-    if (g.outer == 0)
-        return;
-    if (g.leaves_out && target->fresh)
-        clear(b, call, target->to, target->grad);
-    run_kernel(b->card, call, &g);
+    hp_cuda_run_target(b, call, target);
 }
 
 /* Shapes without common factors --------------------------------------------------------- */
@@ -226,9 +134,9 @@ static void clear_fresh(const struct backend *b, const struct kernel_call *call)
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
         if (in_set(pass->writes & call->fresh, o))
-            clear(b, call, o, false);
+            hp_cuda_clear(b, call, o, false);
         if (in_set(pass->writes_grad & call->fresh_grad, o))
-            clear(b, call, o, true);
+            hp_cuda_clear(b, call, o, true);
     }
 }
 
@@ -248,16 +156,74 @@ static void run_pass(const struct backend *b, const struct kernel_call *call)
         hp_cuda_targets(call, launch, (void *)(uintptr_t)b);
 }
 
-/* The passes of an attention that products of matrices compute together; of a group's others,
- * t is written before and db after them. */
-static pass_set attended(const struct nest *nest, pass_set passes)
+/* Sums of norms ------------------------------------------------------------------------- */
+
+/* Targets of several passes that read the same operands. */
+enum { MOST_SUMS = 4 };
+struct sums {
+    struct target t[MOST_SUMS];
+    char formula[MOST_SUMS][FORMULA_BYTES];
+    bool begun[MOST_SUMS];
+    int n;
+};
+
+static void collect(void *who, const struct kernel_call *call, const struct target *t)
+{
+    struct sums *s = who;
+    (void)call;
+    assert(s->n < MOST_SUMS);
+    s->t[s->n] = *t;
+    if (t->formula) {
+        snprintf(s->formula[s->n], FORMULA_BYTES, "%s", t->formula);
+        s->t[s->n].formula = s->formula[s->n];
+    }
+    s->n++;
+}
+
+/* Have they the same elements and terms, and the same constants? */
+static bool is_beside(const struct nest *nest, const struct target *a, const struct target *b)
+{
+    return nest->operand[a->to].axes == nest->operand[b->to].axes && a->axes == b->axes &&
+           ((!b->formula && b->constant[0] == 1) ||
+            memcmp(a->constant, b->constant, sizeof a->constant) == 0);
+}
+
+/* What is read is read once for all sums over the same elements. */
+static void run_sums(const struct backend *b, const struct kernel_call *call, pass_set passes)
+{
+    struct sums s = { .n = 0 };
+    struct kernel_call one = *call;
+    for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++)
+        if (passes >> one.pass & 1)
+            hp_cuda_targets(&one, collect, &s);
+    for (int i = 0; i < s.n; i++) {
+        struct target *last = &s.t[i];
+        for (int j = i + 1; j < s.n && !s.begun[i]; j++)
+            if (!s.begun[j] && is_beside(call->nest, &s.t[i], &s.t[j])) {
+                last->also = &s.t[j];
+                last = &s.t[j];
+                s.begun[j] = true;
+            }
+        if (!s.begun[i])
+            hp_cuda_run_target(b, call, &s.t[i]);
+    }
+}
+
+/* Several passes ------------------------------------------------------------------------ */
+
+/* The passes that are computed together: of an attention all but those of t, which is written
+ * before, and of a bias; the backward sums of a norm. */
+static pass_set together(const struct nest *nest, pass_set passes)
 {
     pass_set set = 0;
-    for (int p = 0; p < nest->n_passes && nest->kind == OP_ATTENTION; p++) {
-        operand_set t = (operand_set)1 << hp_operand(nest, 't');
-        int bias = hp_operand(nest, 'b');
-        bool other =
-            nest->pass[p].writes & t || (bias >= 0 && nest->pass[p].writes_grad >> bias & 1);
+    bool attention = nest->kind == OP_ATTENTION;
+    bool norm = nest->kind == OP_BATCH_NORM || nest->kind == OP_LAYER_NORM;
+    int t = hp_operand(nest, 't'), bias = hp_operand(nest, 'b');
+    for (int p = 0; p < nest->n_passes && (attention || norm); p++) {
+        const struct pass *pass = &nest->pass[p];
+        bool other = attention ? in_set(pass->writes, t) ||
+                                     (bias >= 0 && in_set(pass->writes_grad, bias))
+                               : !pass->backward || in_set(pass->writes_grad, 0);
         if (passes >> p & 1 && !other)
             set |= (pass_set)1 << p;
     }
@@ -267,18 +233,34 @@ static pass_set attended(const struct nest *nest, pass_set passes)
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call)
 {
     pass_set passes = call->passes ? call->passes : (pass_set)1 << call->pass, done = 0;
-    pass_set together = attended(call->nest, passes);
+    pass_set several = together(call->nest, passes);
+    bool attention = call->nest->kind == OP_ATTENTION;
     struct kernel_call one = *call;
     for (one.pass = 0; one.pass < call->nest->n_passes; one.pass++) {
         pass_set this = (pass_set)1 << one.pass;
-        one.passes = together;
-        if (together & this && !(done & this) && hp_cuda_attend(b, &one))
-            done |= together;
+        one.passes = several;
+        if (several & this && !(done & this)) {
+            bool is_done = !attention || hp_cuda_attend(b, &one);
+            if (!attention)
+                run_sums(b, &one, several);
+            done |= is_done ? several : 0;
+        }
         one.passes = 0;
         if (passes & this & ~done)
             run_pass(b, &one);
         done |= this;
     }
+}
+
+pass_set hp_cuda_joint(const struct nest *nest, int pass)
+{
+    pass_set joint = (pass_set)1 << pass;
+    bool joins = nest->kind == OP_ATTENTION || nest->kind == OP_BATCH_NORM ||
+                 nest->kind == OP_LAYER_NORM;
+    for (int p = pass + 1; p < nest->n_passes && joins; p++)
+        if (nest->pass[p].backward == nest->pass[pass].backward)
+            joint |= (pass_set)1 << p;
+    return joint;
 }
 
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,

@@ -61,6 +61,7 @@ static void set_spatial(struct convolution *v, const struct view *x, int64_t ext
         a->positions[i] = region.hi - region.lo;
         a->x_step[i] = x->stride[d];
         v->x -= x->box.dim[d].lo * x->stride[d] * v->size;
+        v->x_whole &= x->box.dim[d].lo == 0 && x->box.dim[d].hi == a->size[i];
     }
 }
 
@@ -78,6 +79,7 @@ static bool prepare(struct convolution *v, const struct backend *b,
     *v = (struct convolution){ .b = b,
                                .call = call,
                                .size = (int64_t)hp_real_bytes(call->real),
+                               .x_whole = true,
                                .fresh = (pass->writes & call->fresh) ||
                                         (pass->writes_grad & call->fresh_grad) };
     v->x = first_of(x, n.lo, c.lo, v->size);

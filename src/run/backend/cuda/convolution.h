@@ -12,7 +12,8 @@ struct convolution {
     int64_t size, rows, outputs, features, samples;
     char *w, *y, *x; /* the first elements, or those of their gradients */
     int64_t w_feature, y_feature;
-    bool fresh; /* the result replaces what is there */
+    bool fresh;   /* the result replaces what is there */
+    bool x_whole; /* x, or dx, has all positions */
     struct cuda_convolution args;
 };
 

@@ -369,7 +369,7 @@ static void expand(struct generator *g, const char *text, int n)
 static void say_product(struct generator *g)
 {
     const struct instead none = { 0, NONE, 0, NULL };
-    say(g, "acc += k0");
+    say(g, g->target->constant[0] == 1 ? "acc += 1.0" : "acc += k0");
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++)
             if (is_read(g, o, grad)) {
@@ -644,11 +644,18 @@ static bool is_one_axis(const struct generator *g, int o, const struct view *vie
     return f.step[a] == f.step[b] * (inner->range.hi - inner->range.lo);
 }
 
-static bool may_join(const struct generator *g, const struct loop *a, const struct loop *b)
+static bool may_join(struct generator *g, const struct loop *a, const struct loop *b)
 {
     const struct target *t = g->target;
     if (a->kind != LOOP_AXIS || b->kind != LOOP_AXIS || g->derived)
         return false;
+    if (t->also) {
+        g->target = t->also;
+        bool others = may_join(g, a, b);
+        g->target = t;
+        if (!others)
+            return false;
+    }
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             bool used = is_read(g, o, grad) || (o == t->to && grad == t->grad);
@@ -659,16 +666,31 @@ static bool may_join(const struct generator *g, const struct loop *a, const stru
     return true;
 }
 
+/* The axes whose indices a formula names ("@c", "$x[c=label]"); all of them, if it needs the
+ * number of an element, a mask or a window. */
+static axis_set axes_named(const struct generator *g, const struct target *t)
+{
+    axis_set named = t->also ? axes_named(g, t->also) : 0;
+    for (const char *at = t->formula; at && *at; at++) {
+        bool index = *at == '@', instead = *at == '[';
+        const char *name = at + 1 + (index && strchr("<>#", at[1]) != NULL);
+        if (*at == '%' || (index && *name == '=') || (instead && *name == '&'))
+            return ~(axis_set)0;
+        if ((index || instead) && *name != '*')
+            named |= (axis_set)1 << axis_called(g, *name);
+    }
+    return named;
+}
+
 /* One loop for axes whose indices lead along all operands as one index does: finding one index
- * of a step takes a division. The formula must not name indices. */
+ * of a step takes a division. */
 static void join_loops(struct generator *g, struct loop *loop, int *n)
 {
-    const char *formula = g->target->formula;
-    if (formula && strpbrk(formula, "@[%"))
-        return;
+    axis_set named = axes_named(g, g->target);
     for (int i = *n - 2; i >= 0; i--) {
         struct range outer = loop[i].range, *inner = &loop[i + 1].range;
-        if (!may_join(g, &loop[i], &loop[i + 1]))
+        axis_set both = (axis_set)1 << loop[i].i | (axis_set)1 << loop[i + 1].i;
+        if (both & named || !may_join(g, &loop[i], &loop[i + 1]))
             continue;
         inner->hi = inner->lo + (inner->hi - inner->lo) * (outer.hi - outer.lo);
         g->joined |= (axis_set)1 << loop[i].i;
@@ -758,43 +780,123 @@ static void say_elements(struct generator *g, int outer)
     say(g, "if (!(true");
     say_inside(g);
     say(g, ")) continue;\n");
-    say_beginning(g);
 }
 
-/* A thread for each element. */
+/* From now on, of the target or of the others beside it. */
+static void take(struct generator *g, const struct target *t)
+{
+    g->target = t;
+    g->pair = is_pair(t);
+}
+
+/* The result of one element. A thread computes those of several before it writes any, so that
+ * it waits for memory once. */
+static void say_several(struct generator *g, int outer)
+{
+    say_head(g, "generated");
+    say(g, "const auto find = [&](long long at, double &acc, double &acc1) {\n"
+           "Index rest = Index(at);\n");
+    say_indices(g, g->outer, g->n_outer);
+    say(g, "if (!(true");
+    say_inside(g);
+    say(g, ")) return false;\nacc = %s;\nacc1 = 0;\n",
+        combine_of(g) == COMBINE_SUM ? "0" : "p.least");
+    say(g, "for (bool once = true; once; once = false) {\n");
+    say_body(g);
+    say(g, "}\nreturn true;\n};\n"
+           "const auto put = [&](long long at, double acc, double acc1) {\n"
+           "(void)acc1;\nIndex rest = Index(at);\n");
+    say_indices(g, g->outer, g->n_outer);
+    say_write(g);
+    say(g,
+        "};\nconst long long step = (long long)gridDim.x * blockDim.x;\n"
+        "for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < p.v[%d]; "
+        "at += %d * step) {\n"
+        "double acc[%d], acc1[%d];\nbool there[%d];\n"
+        "#pragma unroll\nfor (int i = 0; i < %d; i++)\n"
+        "there[i] = at + i * step < p.v[%d] && find(at + i * step, acc[i], acc1[i]);\n"
+        "#pragma unroll\nfor (int i = 0; i < %d; i++)\n"
+        "if (there[i]) put(at + i * step, acc[i], acc1[i]);\n}\n}\n",
+        outer, GENERATED_AT_ONCE, GENERATED_AT_ONCE, GENERATED_AT_ONCE, GENERATED_AT_ONCE,
+        GENERATED_AT_ONCE, outer, GENERATED_AT_ONCE);
+}
+
+/* A thread for each element, whose terms it adds up. */
 static void say_threads(struct generator *g, int outer)
 {
     say_head(g, "generated");
     say_elements(g, outer);
+    say_beginning(g);
     for (int i = 0; i < g->n_inner; i++)
         say_nested_loop(g, &g->inner[i]);
-    if (g->n_inner == 0)
-        say(g, "for (bool once = true; once; once = false) {\n");
     say_body(g);
-    for (int i = 0; i < (g->n_inner ? g->n_inner : 1); i++)
+    for (int i = 0; i < g->n_inner; i++)
         say(g, "}\n");
     say_write(g);
     say(g, "}\n}\n");
 }
 
+static int count(const struct target *t)
+{
+    int n = 0;
+    for (; t; t = t->also)
+        n++;
+    return n;
+}
+
 /* The second kernel of columns that go over several blocks. */
 static void say_joining(struct generator *g, int outer)
 {
+    const struct target *first = g->target, *t = first;
     say_head(g, "joined");
     say_elements(g, outer);
-    say(g,
-        "for (long long i = 0; i < p.n_slices; i++) {\n"
-        "const double *found = p.slices + 2 * (i * p.v[%d] + at);\n"
-        "join_two_%s(acc, acc1, found[0], found[1]);\n}\n",
-        outer, combine_name[combine_of(g)]);
-    say_write(g);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "{\n");
+        say_beginning(g);
+        say(g,
+            "for (long long i = 0; i < p.n_slices; i++) {\n"
+            "const double *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
+            "join_two_%s(acc, acc1, found[0], found[1]);\n}\n",
+            count(first), i, outer, combine_name[combine_of(g)]);
+        say_write(g);
+        say(g, "}\n");
+    }
+    take(g, first);
     say(g, "}\n}\n");
+}
+
+/* The sums of a column: of each target acc, and acc1 of pairs. */
+static void say_sums(struct generator *g)
+{
+    const struct target *first = g->target, *t = first;
+    int n = count(first);
+    say(g, "double sum[%d], second[%d] = {};\n", n, n);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "sum[%d] = %s;\n", i, combine_of(g) == COMBINE_SUM ? "0" : "p.least");
+    }
+    say(g,
+        "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
+        "p.v[%d]; step += Index(gridDim.y * blockDim.y)) {\nIndex rest = step;\n",
+        number(g, g->out->inner));
+    say_indices(g, g->inner, g->n_inner);
+    t = first;
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g, "{\ndouble &acc = sum[%d], &acc1 = second[%d];\n(void)acc1;\n", i, i);
+        say_body(g);
+        say(g, "}\n");
+    }
+    say(g, "}\n");
+    take(g, first);
 }
 
 /* A column of threads for each element: the threads with the same threadIdx.x, of one block, or
  * of blocks that each have a slice of the terms. */
 static void say_columns(struct generator *g, int outer)
 {
+    const struct target *first = g->target, *t = first;
     say_head(g, "generated");
     say(g,
         "const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -804,22 +906,20 @@ static void say_columns(struct generator *g, int outer)
     say(g, "mine = mine");
     say_inside(g);
     say(g, ";\n");
-    say_beginning(g);
-    say(g,
-        "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
-        "p.v[%d]; "
-        "step += Index(gridDim.y * blockDim.y)) {\n"
-        "Index rest = step;\n",
-        number(g, g->out->inner));
-    say_indices(g, g->inner, g->n_inner);
-    say_body(g);
-    say(g,
-        "}\njoin_column(acc, acc1, join_two_%s);\nif (!mine || threadIdx.y) return;\n"
-        "if (gridDim.y > 1) {\n"
-        "double *found = p.slices + 2 * (blockIdx.y * p.v[%d] + at);\n"
-        "found[0] = acc;\nfound[1] = acc1;\nreturn;\n}\n",
-        combine_name[combine_of(g)], outer);
-    say_write(g);
+    say_sums(g);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        say(g,
+            "{\njoin_column(sum[%d], second[%d], join_two_%s);\n"
+            "const double acc = sum[%d], acc1 = second[%d];\n"
+            "if (mine && !threadIdx.y && gridDim.y > 1) {\n"
+            "double *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at);\n"
+            "found[0] = acc;\nfound[1] = acc1;\n} else if (mine && !threadIdx.y) {\n",
+            i, i, combine_name[combine_of(g)], i, i, count(first), i, outer);
+        say_write(g);
+        say(g, "}\n__syncthreads();\n}\n");
+    }
+    take(g, first);
     say(g, "}\n");
     say_joining(g, outer);
 }
@@ -874,6 +974,7 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     out->outer = steps_of(g->outer, g->n_outer);
     out->inner = steps_of(g->inner, g->n_inner);
     out->in_columns = in_columns && g->n_inner > 0 && !reads_windows(g);
+    out->at_once = g->n_inner > 0 ? 1 : GENERATED_AT_ONCE;
     bool small = out->outer < INT32_MAX && out->inner < INT32_MAX;
     out->call.least = (double)-INFINITY;
     out->call.key = call->key;
@@ -887,6 +988,8 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     int outer = number(g, out->outer);
     if (out->in_columns)
         say_columns(g, outer);
+    else if (out->at_once > 1)
+        say_several(g, outer);
     else
         say_threads(g, outer);
     out->along_outer = is_along_outer(g);

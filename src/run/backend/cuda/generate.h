@@ -22,12 +22,13 @@ struct generated {
     struct cuda_call call;
     int64_t outer, inner; /* elements that are written; terms of each */
     bool in_columns;      /* a column of threads computes an element */
+    int at_once;          /* elements that a thread computes at a time */
     /* The reads of consecutive threads are contiguous if they have consecutive elements. */
     bool along_outer;
     bool leaves_out; /* not every element of the region is written: fresh ones must be cleared
                         before, and `fresh` counts for nothing */
 };
-enum { GENERATED_BYTES = 1 << 15 };
+enum { GENERATED_BYTES = 1 << 15, GENERATED_AT_ONCE = 4 };
 
 /* What is computed: a formula for operand `to` of the call, or for its gradient. */
 struct target {
@@ -38,6 +39,10 @@ struct target {
     axis_set axes; /* over which the formula is computed, and summed where they do not index
                       the target */
     double constant[CUDA_CONSTANTS];
+    /* Another target with the same elements and terms, whose sum is computed beside this one's
+     * if that is done by columns; NULL: none. Its constants are the same, or it is a product
+     * times 1. Formulas of several do not leave out terms. */
+    const struct target *also;
 };
 
 /* Calls f(who, call, target) for everything that a pass writes, in order. */

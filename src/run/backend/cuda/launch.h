@@ -5,6 +5,7 @@
 
 #include "run/backend/backend.h"
 #include "run/backend/cuda/cuda.h"
+#include "run/backend/cuda/generate.h"
 
 /* "add" and "f32" are add_f32 of the module. */
 struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
@@ -13,11 +14,19 @@ struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
 /* A grid whose threads have one element each, or several if there are very many. */
 struct cuda_grid hp_cuda_grid(int64_t n);
 
-/* Passes of operators: the functions `compute` and `move_running` of a back end
+/* Passes of operators: the functions `compute`, `joint` and `move_running` of a back end
  * (compute.c). */
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call);
+pass_set hp_cuda_joint(const struct nest *nest, int pass);
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
                           const struct view *running);
+
+/* Compute a target by a kernel that is generated for it (kernels.c). */
+void hp_cuda_run_target(const struct backend *b, const struct kernel_call *call,
+                        const struct target *target);
+
+/* Fill what a call writes of an operand with the neutral element. */
+void hp_cuda_clear(const struct backend *b, const struct kernel_call *call, int o, bool grad);
 
 /* Does the pass of an LSTM or a GRU have a kernel of its own? If so it is begun; what it writes
  * has been cleared where it is fresh (recurrent.c). */
@@ -28,7 +37,6 @@ void hp_cuda_recurrent_pass(const struct backend *b, const struct kernel_call *c
  * attention, or a pass writes t or db, or cuBLAS is missing, or vectors are not contiguous
  * (attention.c). */
 bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call);
-pass_set hp_cuda_attention_joint(const struct nest *nest, int pass);
 
 /* The same for a convolution by cuBLAS (convolution.c) and by cuDNN (dnn.c). */
 bool hp_cuda_convolve(const struct backend *b, const struct kernel_call *call);

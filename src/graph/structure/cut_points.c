@@ -1,5 +1,5 @@
 /* Cut points of a network: between repeated layers, else where one activation passes. */
-#include "graph/cut_points.h"
+#include "graph/structure/cut_points.h"
 
 static bool may_begin(const struct cut_rule *rule, int op)
 {

@@ -1,7 +1,7 @@
-/* graph/repeated.h - finds repetitions in a sequence, and the layers that a network repeats
+/* graph/structure/repeated.h - finds repetitions in a sequence, and the layers that a network repeats
  * (blocks of a transformer). Internal. */
-#ifndef GRAPH_REPEATED_H
-#define GRAPH_REPEATED_H
+#ifndef GRAPH_STRUCTURE_REPEATED_H
+#define GRAPH_STRUCTURE_REPEATED_H
 
 #include "graph/graph.h"
 
@@ -43,4 +43,4 @@ bool hp_layers_at_borders(const struct repeated_layers *layers, const bool *bord
  * on read; their number, or the elements of all of them. */
 int64_t *hp_crossing(struct arena *arena, const struct hypar_graph *graph, bool elements);
 
-#endif /* GRAPH_REPEATED_H */
+#endif /* GRAPH_STRUCTURE_REPEATED_H */

@@ -1,5 +1,5 @@
 /* Finds repeated layers: runs in the sequence of operators. Equal operators share a nest. */
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 /* Runs of a sequence: the sequence is compared with itself at many distances ------------ */
 

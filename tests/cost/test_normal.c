@@ -1,5 +1,5 @@
 /* The standard normal distribution and its inverse. */
-#include "base/normal.h"
+#include "cost/normal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "base/normal.h"
+#include "cost/normal.h"
 
 #include <math.h>
 

@@ -1,12 +1,13 @@
-/* graph/cut_points.h - operators with which a stage of a pipeline may begin. Internal.
+/* graph/structure/cut_points.h - operators with which a stage of a pipeline may begin.
+ * Internal.
  *
  * A network is cut between the layers that it repeats, where these take most of the time.
  * Another network is cut where a single activation passes and a product begins. */
-#ifndef GRAPH_CUT_POINTS_H
-#define GRAPH_CUT_POINTS_H
+#ifndef GRAPH_STRUCTURE_CUT_POINTS_H
+#define GRAPH_STRUCTURE_CUT_POINTS_H
 
 #include "base/arena.h"
-#include "graph/repeated.h"
+#include "graph/structure/repeated.h"
 
 struct cut_points {
     int n;       /* pieces of the network */
@@ -26,4 +27,4 @@ struct cut_rule {
 struct cut_points hp_cut_points(struct arena *arena, const struct hypar_graph *graph,
                                 const struct cut_rule *rule);
 
-#endif /* GRAPH_CUT_POINTS_H */
+#endif /* GRAPH_STRUCTURE_CUT_POINTS_H */
