@@ -189,6 +189,8 @@ class Translation:
     def known_tensor(self, call, known, name):
         """An input of the network for what is known beforehand or follows from the model's integers."""
         value = known.value
+        if value.is_complex():
+            raise table.Unknown("complex numbers that are known, beside others")
         key = known.node, value.dtype
         if key in self._constants:
             return self._constants[key]
@@ -265,6 +267,8 @@ class Translation:
         return node in self.host.values
 
     def _param(self, name, parameter):
+        if parameter.is_complex():
+            raise Cannot(f"parameter '{name}' is {str(parameter.dtype)[6:]}, expected real numbers: torch.view_as_complex() of a parameter of pairs")
         if name not in self.params:
             self.params[name] = self.graph.add_param(name, parameter.detach(), parameter.requires_grad)
         return self.params[name]
