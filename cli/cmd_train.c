@@ -10,6 +10,7 @@
 #include "cli/hosts.h"
 #include "cli/launch.h"
 #include "cli/plan_text.h"
+#include "cli/train_plan.h"
 
 static const struct argp_option options[] = {
     { "ranks", OPT_RANKS, "N", 0, "processes, one for each device (as the plan says; 1)", 0 },
@@ -75,239 +76,6 @@ static const struct argp_option options[] = {
 };
 
 enum { STEPS = 10, TRACE_STEPS = 3, WAIT_NOTE_S = 30 };
-
-/* The plan ----------------------------------------------------------------------------- */
-
-struct planned {
-    struct hypar_plan *read; /* from a file, or */
-    struct hypar_found *found;
-    struct hypar_graph *graph;
-    struct hypar_machine *machine;
-    const struct hypar_plan *plan;
-    struct hypar_profile *profile;
-};
-
-static void release(struct planned *p)
-{
-    hypar_plan_free(p->read);
-    hypar_profile_free(p->profile);
-    hypar_found_free(p->found);
-    hypar_machine_free(p->machine);
-    hypar_graph_free(p->graph);
-    *p = (struct planned){ NULL };
-}
-
-/* Measured times of this machine, if there are some; to be freed. */
-static enum hypar_status read_profile(const struct args *args,
-                                      const struct hypar_machine *machine,
-                                      struct hypar_sim_options *how,
-                                      struct hypar_profile **profile, struct hypar_error *err)
-{
-    enum hypar_status status = HYPAR_OK;
-    if (args->profile)
-        status = hypar_profile_read(profile, args->profile, err);
-    if (status != HYPAR_OK)
-        return status;
-    how->profile = *profile;
-    opt_local_profile(args, machine, how, profile);
-    return HYPAR_OK;
-}
-
-static bool on_card(const struct args *args)
-{
-    return args->run_device && strcmp(args->run_device, "cuda") == 0;
-}
-
-/* The device whose name the card's contains, the longest one: h200 of "NVIDIA H200"; NULL. */
-static const char *device_of_card(void)
-{
-    struct hypar_card card;
-    const char *found = NULL;
-    if (hypar_cards(&card, 1) < 1)
-        return NULL;
-    for (int i = 0; opt_device_word(i); i++)
-        if (strcasestr(card.name, opt_device_word(i)) &&
-            (!found || strlen(opt_device_word(i)) > strlen(found)))
-            found = opt_device_word(i);
-    return found;
-}
-
-/* The machine to plan for, if none is named: this one, or its cards where each rank has one
- * that is known. */
-static void own_machine(const struct args *args, int ranks, char *word, size_t n)
-{
-    const char *device = on_card(args) ? device_of_card() : NULL;
-    if (device && ranks <= hypar_cards(NULL, 0))
-        snprintf(word, n, "full:%d,device=%s", ranks, device);
-    else
-        snprintf(word, n, "local:%d", ranks);
-}
-
-static enum hypar_status search(const struct args *args, int ranks, struct planned *p,
-                                struct hypar_error *err)
-{
-    char word[64], model[2 * PATH_MAX];
-    struct hypar_search_options how = { .planner = args->planner,
-                                        .stages = args->stages,
-                                        .micro_batches = args->micro_batches,
-                                        .clip = args->clip,
-                                        .seed = args->seed };
-    own_machine(args, ranks, word, sizeof word);
-    enum hypar_status status = opt_choices(args, &how, err);
-    if (status == HYPAR_OK)
-        status = opt_import(args, &p->graph, err);
-    if (status == HYPAR_OK)
-        status = hypar_machine_read(&p->machine, args->machine ? args->machine : word, err);
-    if (status != HYPAR_OK)
-        return status;
-    how.model = plan_model_word(args->operand[0], model, sizeof model);
-    how.machine = hypar_machine_word(p->machine);
-    struct hypar_sim_options simulation = { .timeline = false };
-    status = read_profile(args, p->machine, &simulation, &p->profile, err);
-    if (status != HYPAR_OK)
-        return status;
-    how.profile = p->profile;
-    how.simulation = p->profile ? &simulation : NULL;
-    status = hypar_search(&p->found, p->graph, p->machine, &how, err);
-    if (status == HYPAR_OK)
-        p->plan = hypar_found_plan(p->found);
-    return status;
-}
-
-static bool is_plan(const struct args *args)
-{
-    return launch_plan() || opt_is_of_format(args->operand[0], "hypar-plan/");
-}
-
-static enum hypar_status read_plan(const struct args *args, const char *path, struct planned *p,
-                                   struct hypar_error *err)
-{
-    struct args as_it_is = *args;
-    as_it_is.machine = NULL; /* --on belongs to a search; the plan names its machine */
-    enum hypar_status status = opt_read_plan(&as_it_is, path, NULL, &p->read, err);
-    p->plan = p->read;
-    return status;
-}
-
-/* Refuse options of a model if the operand is a plan. */
-static enum hypar_status check_plan_options(const struct args *args, struct hypar_error *err)
-{
-    const struct {
-        const char *name;
-        bool given;
-    } of_model[] = {
-        { "--planner", args->planner },
-        { "--on", args->machine },
-        { "--batch", args->batch != 0 },
-        { "--precision", args->precision },
-        { "--optimizer", args->optimizer },
-        { "--seed", args->seed != 0 },
-        { "--clip", args->clip > 0 },
-        { "--freeze", *args->freeze },
-        { "--recompute", args->recompute },
-        { "--shard", args->shard },
-        { "--shard-over", args->shard_over != 0 },
-        { "--stages", args->stages != 0 },
-        { "--micro-batches", args->micro_batches != 0 },
-        { "--dropout-masks", args->dropout_masks },
-    };
-    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
-        if (of_model[i].given)
-            return opt_usage(err, "train: %s is for a model, and %s is a plan",
-                             of_model[i].name, args->operand[0]);
-    return HYPAR_OK;
-}
-
-/* The plan that the first operand is, or one for the model that it is. */
-static enum hypar_status find_plan(const struct args *args, int ranks, struct planned *p,
-                                   struct hypar_error *err)
-{
-    enum hypar_status status = HYPAR_OK;
-    *p = (struct planned){ NULL };
-    if (!is_plan(args))
-        return search(args, ranks, p, err);
-    if (!launch_plan())
-        status = check_plan_options(args, err);
-    if (status != HYPAR_OK)
-        return status;
-    return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
-}
-
-/* Check options against ranks that another launcher has started. */
-static enum hypar_status check_ranks(const struct args *args, const struct hypar_ranks *ranks,
-                                     struct hypar_error *err)
-{
-    int n = hypar_ranks_count(ranks);
-    if (!launch_plan() && strcmp(args->operand[0], "-") == 0)
-        return opt_usage(err, "train: standard input reaches one rank alone, expected a file");
-    if (args->ranks && args->ranks != n)
-        return opt_usage(err, "train: --ranks %d, but %d were started", (int)args->ranks, n);
-    return HYPAR_OK;
-}
-
-/* All of standard input; the caller frees it. */
-static char *read_input(void)
-{
-    char *text = NULL, piece[4096];
-    size_t size, n;
-    FILE *to = hypar_or_out_of_memory(open_memstream(&text, &size));
-    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0)
-        fwrite(piece, 1, n, to);
-    fclose(to);
-    return hypar_or_out_of_memory(text);
-}
-
-/* A plan from its text. */
-static enum hypar_status read_text(const struct args *args, const char *text, struct planned *p,
-                                   struct hypar_error *err)
-{
-    char path[64];
-    int fd = plan_text_file(text, err);
-    if (fd < 0)
-        return HYPAR_RUNTIME;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    enum hypar_status status = read_plan(args, path, p, err);
-    close(fd);
-    return status;
-}
-
-/* Rank 0's plan as a text: from the launching process, or found here. */
-static enum hypar_status make_text(const struct args *args, int ranks, char **text,
-                                   struct hypar_error *err)
-{
-    struct planned p;
-    if (launch_hands_on()) {
-        *text = read_input();
-        return HYPAR_OK;
-    }
-    enum hypar_status status = find_plan(args, ranks, &p, err);
-    if (status == HYPAR_OK)
-        *text = plan_to_text(p.plan);
-    release(&p);
-    return status;
-}
-
-/* Rank 0 finds the plan for all ranks, because a search may depend on its own speed. */
-static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
-                                            struct planned *p, struct hypar_error *err)
-{
-    char *text = NULL;
-    enum hypar_status status = check_ranks(args, ranks, err);
-    *p = (struct planned){ NULL };
-    if (status != HYPAR_OK)
-        return hypar_ranks_agree(ranks, status, err);
-    if (is_plan(args) && !launch_hands_on())
-        return hypar_ranks_agree(ranks, find_plan(args, 0, p, err), err);
-    if (hypar_ranks_rank(ranks) == 0)
-        status = make_text(args, hypar_ranks_count(ranks), &text, err);
-    status = hypar_ranks_agree(ranks, status, err);
-    if (status == HYPAR_OK) {
-        status = read_text(args, hypar_ranks_share(ranks, text), p, err);
-        status = hypar_ranks_agree(ranks, status, err);
-    }
-    free(text);
-    return status;
-}
 
 /* The run ------------------------------------------------------------------------------ */
 
@@ -397,7 +165,7 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
     if (!sim)
         return;
     const char *word = hypar_machine_word(machine);
-    const char *card = on_card(args) ? device_of_card() : NULL;
+    const char *card = train_on_card(args) ? train_card_device() : NULL;
     if (card && strcmp(hypar_machine_device(machine, 0)->name, card) == 0)
         return;
     if (strcmp(hypar_machine_device(machine, 0)->name, "local") != 0) {
@@ -406,7 +174,7 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
         return;
     }
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
-    if (on_card(args))
+    if (train_on_card(args))
         opt_note(args,
                  "the prediction is for the processor of this machine, what is measured is "
                  "of its card");
@@ -429,7 +197,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
                                      .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
     how.expand_collectives = false; /* ranks have one task for each comm */
-    status = read_profile(args, hypar_plan_machine(plan), &how, &profile, err);
+    status = train_profile(args, hypar_plan_machine(plan), &how, &profile, err);
     if (status != HYPAR_OK)
         return status;
     if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
@@ -536,7 +304,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
-    if (status == HYPAR_UNSUPPORTED && *err->text && is_plan(args))
+    if (status == HYPAR_UNSUPPORTED && *err->text && train_names_plan(args))
         status = opt_in_file(args->operand[0], status, err);
     if (first && showing.over) {
         fputs("\r\033[K", stdout);
@@ -584,7 +352,7 @@ static bool in_step_of_slurm(void)
 }
 
 /* Start the ranks, which read the plan that was found here. */
-static enum hypar_status launch(const struct args *args, const struct planned *p,
+static enum hypar_status launch(const struct args *args, const struct train_plan *p,
                                 struct hypar_error *err)
 {
     int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
@@ -642,10 +410,10 @@ static enum hypar_status check_hosts(const struct args *args, struct hypar_error
 static enum hypar_status run_alone(const struct args *args, const volatile sig_atomic_t *stop,
                                    struct hypar_error *err)
 {
-    struct planned p = { NULL };
+    struct train_plan p = { NULL };
     enum hypar_status status = launch_check(args, (int)args->ranks, err);
     if (status == HYPAR_OK)
-        status = find_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
+        status = train_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
     int n = status == HYPAR_OK ? hypar_machine_device_count(hypar_plan_machine(p.plan)) : 0;
     if (status == HYPAR_OK && args->hostfile)
         status = check_hosts(args, err);
@@ -662,14 +430,14 @@ static enum hypar_status run_alone(const struct args *args, const volatile sig_a
     } else if (status == HYPAR_OK) {
         status = run_here(args, p.plan, stop, err);
     }
-    release(&p);
+    train_plan_free(&p);
     return status;
 }
 
 static enum hypar_status run_as_rank(const struct args *args, const volatile sig_atomic_t *stop,
                                      struct hypar_error *err)
 {
-    struct planned planned = { NULL };
+    struct train_plan planned = { NULL };
     struct hypar_ranks *ranks;
     launch_bind(args); /* before anybody starts threads */
     enum hypar_status status = hypar_ranks_join(&ranks, err);
@@ -679,7 +447,7 @@ static enum hypar_status run_as_rank(const struct args *args, const volatile sig
         launch_ready();
     if (!launch_on_terminal()) /* but a pseudo-terminal of the launcher's */
         setenv("NO_COLOR", "1", 1);
-    status = find_plan_together(args, ranks, &planned, err);
+    status = train_plan_together(args, ranks, &planned, err);
     if (status == HYPAR_OK) {
         hypar_ranks_watch(ranks, args->wait_note_s > 0 ? args->wait_note_s : WAIT_NOTE_S,
                           tell_wait, NULL);
@@ -687,7 +455,7 @@ static enum hypar_status run_as_rank(const struct args *args, const volatile sig
     }
     if (status == HYPAR_STOPPED)
         status = stop_together(ranks, err);
-    release(&planned);
+    train_plan_free(&planned);
     if (status != HYPAR_OK && err->text[0]) { /* before the launcher ends everybody */
         fflush(stdout);
         fprintf(stderr, "hypar: %s\n", hypar_clean_text(err->text));
@@ -711,7 +479,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_unknown_word(OPT_KERNELS, args->kernels, err);
     if (args->run_device && opt_find_word(OPT_RUN_DEVICE, args->run_device) < 0)
         return opt_unknown_word(OPT_RUN_DEVICE, args->run_device, err);
-    if (args->kernels && on_card(args))
+    if (args->kernels && train_on_card(args))
         return opt_usage(err, "train: --kernels is for --device cpu");
     if (args->rate && opt_find_word(OPT_RATE, args->rate) < 0)
         return opt_unknown_word(OPT_RATE, args->rate, err);

@@ -51,8 +51,8 @@ if(CMAKE_CXX_COMPILER)
   add_custom_target(stand-in-header DEPENDS ${stand_in_folder}/device.h.gch/STAND_IN_AT_ONCE
     ${stand_in_folder}/device.h.gch/STAND_IN_TURNS)
   list(JOIN stand_in_flags " " stand_in_flags)
-  set(parts driver nvrtc blas dnn)
-  set(files libcuda.so.1 libnvrtc.so.12 libcublas.so.12 libcudnn.so.9)
+  set(parts driver nvrtc builtins blas dnn)
+  set(files libcuda.so.1 libnvrtc.so.12 libnvrtc-builtins.so.12.0 libcublas.so.12 libcudnn.so.9)
   foreach(part file IN ZIP_LISTS parts files)
     add_library(stand-in-${part} MODULE tests/cuda/${part}.c)
     set_target_properties(stand-in-${part} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file}
@@ -62,6 +62,7 @@ if(CMAKE_CXX_COMPILER)
       STAND_IN_CXX="${CMAKE_CXX_COMPILER}" STAND_IN_ROOT="${PROJECT_SOURCE_DIR}"
       STAND_IN_FOLDER="${stand_in_folder}" STAND_IN_FLAGS="${stand_in_flags}")
     target_link_libraries(stand-in-${part} PRIVATE ${CMAKE_DL_LIBS})
+    target_link_options(stand-in-${part} PRIVATE -Wl,-soname,${file})
   endforeach()
 endif()
 
@@ -75,7 +76,7 @@ if(support_sources)
   target_link_libraries(test-support PUBLIC hypar-internal PkgConfig::CMOCKA)
   if(CMAKE_CXX_COMPILER)
     target_compile_definitions(test-support PRIVATE STAND_IN_FOLDER="${stand_in_folder}")
-    add_dependencies(test-support stand-in-header stand-in-driver stand-in-nvrtc stand-in-blas stand-in-dnn)
+    add_dependencies(test-support stand-in-header stand-in-driver stand-in-nvrtc stand-in-builtins stand-in-blas stand-in-dnn)
   endif()
 endif()
 
@@ -257,10 +258,11 @@ hypar_add_test(tools/style sh tools/check-style.sh)
 hypar_add_test(tools/format sh tools/format.sh --check)
 
 # Processor seconds of the longest tests at full length, about: CTest begins with these.
-set(slow_tests torch/parallel 260 search/planners 200 torch/onnx 110 torch/export 90 torch/forms 60 mpi/failures 60 mpi/same 45 cli/plan 50
+set(slow_tests torch/parallel 180 search/planners 85 torch/onnx 110 torch/export 90 torch/forms 60 mpi/failures 60 mpi/same 45 cli/plan 50
   cli/explore 45 cli/sizes 40 cli/train 40 mpi/fast 35 torch/parity 32 cli/interrupt 30 program/proof 30 cli/devices 25 search/nearby 32
   search/sweep 30 torch/back 27 kernel/fast 25 search/batch 20 search/gpipe 20 search/flexflow 15 search/hybrid 15 search/for 15
-  search/optcnn 15 fit/fit 16 cli/bad_inputs 14 bench/accuracy 13 mpi/held_out 20)
+  search/optcnn 15 fit/fit 16 cli/bad_inputs 14 bench/accuracy 13 mpi/held_out 20
+  run/cuda_kernels 30 program/proof_card 25 model/zoo 15 fit/steps 14)
 while(slow_tests)
   list(POP_FRONT slow_tests name seconds)
   set_tests_properties(${name} PROPERTIES COST ${seconds})

@@ -51,8 +51,10 @@ struct hypar_kernel_figures {
      * or captured by a compiling one */
     double eager_launch_s, compiled_launch_s;
     /* for every comm of the device: a fixed time in addition to its messages, and the rate at
-     * which the device reads sent data and writes received data */
-    double comm_latency_s, copy_bytes_per_s;
+     * which the device reads sent data and writes received data; the share of the time of a
+     * collective's bytes on the device's own links, and of its latencies, that kernels beside
+     * it lose */
+    double comm_latency_s, copy_bytes_per_s, comm_share;
     double jitter; /* standard deviation of the times of such devices, relative to the mean */
 };
 

@@ -66,10 +66,14 @@
 #define CUDA(gib)   SEEN(gib), .context_bytes = 450e6, .workspace_bytes = 8519680
 #define CUDA_9(gib) SEEN(gib), .context_bytes = 550e6, .workspace_bytes = 33554432
 
-/* The device's side of collectives, and the links' with one card for each device. */
-#define NCCL(memory)  .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
-#define NVLINK(share) .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
-#define PCIE          .link_efficiency = 0.8, .nic_efficiency = 0.94
+/* The device's side of collectives, and the links' with one card for each device. Over NVLink
+ * NCCL has 24 channels, each of which occupies a multiprocessor. Such blocks, moving 370 GB/s
+ * for 20 of each 40 ms, took 0.157 to 0.17 of their time from a held transformer layer on the
+ * 132 multiprocessors of an H200, 0.2 to 0.22 from one after pauses (bench/h200/beside.csv). */
+#define NCCL(memory)             .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
+#define NCCL_NVLINK(memory, sms) NCCL(memory), .comm_share = 0.17 * 132 / (sms)
+#define NVLINK(share)            .devices_per_card = 1, .link_efficiency = (share), .nic_efficiency = 0.94
+#define PCIE                     .link_efficiency = 0.8, .nic_efficiency = 0.94
 
 /* Kernels of PyTorch on an H200 (bench/h200): by `hypar fit` from two thirds of 1,189 of them,
  * with a median error of 15 % on the others; columns as compiled from 120 more, likewise;
@@ -222,17 +226,17 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA L40S 48 GB",
       "NVIDIA L40S data sheet, PCIe 4.0 x16; fp64 a 64th of fp32 (Ada white paper); 200 Gb/s network "
       "assumed" LIKE("h200") POWER_SOURCE, PCIE },
-    { { "a100", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0, 0.8, 80000000000, 2039e9, POWER(400, 80, HBM), .kernels = { A100_KERNELS, NCCL(2039e9) }, CUDA(79.15) },
+    { { "a100", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0, 0.8, 80000000000, 2039e9, POWER(400, 80, HBM), .kernels = { A100_KERNELS, NCCL_NVLINK(2039e9, 108) }, CUDA(79.15) },
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 80 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
       "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
-    { { "a100-40gb", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0, 0.8, 40000000000, 1555e9, POWER(400, 70, HBM), .kernels = { A100_KERNELS, NCCL(1555e9) }, CUDA(39.38) },
+    { { "a100-40gb", 19.5e12, 19.5e12, 156e12, 312e12, 312e12, 0, 0.8, 40000000000, 1555e9, POWER(400, 70, HBM), .kernels = { A100_KERNELS, NCCL_NVLINK(1555e9, 108) }, CUDA(39.38) },
       12, 25e9, 25e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA A100 SXM 40 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
       "DGX A100" NCCL_A100_SOURCE, NVLINK(0.82) },
-    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 1979e12, 0.906, 80000000000, 3350e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.56e-12), .kernels = { H200_KERNELS, NCCL(3350e9) }, CUDA_9(79.10) },
+    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 1979e12, 0.906, 80000000000, 3350e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.56e-12), .kernels = { H200_KERNELS, NCCL_NVLINK(3350e9, 132) }, CUDA_9(79.10) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
@@ -247,22 +251,22 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA H100 NVL 94 GB",
       "NVIDIA H100 data sheet of the NVL card (tensor figures halved: they count sparsity): fp64 tensor "
       "core, an NVLink bridge of 600 GB/s both ways in pairs, counted among all; 400 Gb/s network" LIKE("h200") LIKE_H200_POWER, .link_efficiency = 0.82, .nic_efficiency = 0.94 },
-    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 1979e12, 0.906, 141000000000, 4800e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { H200_KERNELS, NCCL(4800e9) }, CUDA_9(139.72) },
+    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 1979e12, 0.906, 141000000000, 4800e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { H200_KERNELS, NCCL_NVLINK(4800e9, 132) }, CUDA_9(139.72) },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H200 SXM 141 GB",
       "NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
       "DGX H200" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "gh200", 67e12, 67e12, 494e12, 990e12, 990e12, 1979e12, 0.906, 96000000000, 4000e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { H200_KERNELS, NCCL(4000e9) }, CUDA_9(94.50) },
+    { { "gh200", 67e12, 67e12, 494e12, 990e12, 990e12, 1979e12, 0.906, 96000000000, 4000e9, POWER(700, 130, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { H200_KERNELS, NCCL_NVLINK(4000e9, 132) }, CUDA_9(94.50) },
       18, 25e9, 50e9, 1e-6, 8e-12,
       .summary = "the GPU of an NVIDIA GH200 superchip, 96 GB",
       "NVIDIA GH200 data sheet: fp64 tensor core, HBM3 4 TB/s, NVLink 900 GB/s both ways; memory of its "
       "CPU not counted; 400 Gb/s network" NCCL_H100_SOURCE, NVLINK(0.96) },
-    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.906, 192000000000, 8000e9, POWER(1000, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(178.35) },
+    { { "b200", 40e12, 80e12, 1125e12, 2250e12, 2250e12, 4500e12, 0.906, 192000000000, 8000e9, POWER(1000, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(11e12), B200_ATTENTION, NCCL_NVLINK(8000e9, 148) }, CUDA_9(178.35) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "NVIDIA B200 SXM 192 GB",
       "NVIDIA Blackwell architecture brief (HGX B200): NVLink 1.8 TB/s both ways; a 400 Gb/s card each as "
       "in DGX B200" LIKE("h200") LIKE_H200_POWER, NVLINK(0.96) },
-    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.906, 192000000000, 8000e9, POWER(1200, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL(8000e9) }, CUDA_9(184.31) },
+    { { "gb200", 45e12, 90e12, 1250e12, 2500e12, 2500e12, 5000e12, 0.906, 192000000000, 8000e9, POWER(1200, 180, HBM), HOPPER_ENERGY(0.505e-12), .kernels = { LIKE_H200(12e12), B200_ATTENTION, NCCL_NVLINK(8000e9, 148) }, CUDA_9(184.31) },
       18, 50e9, 50e9, 1e-6, 8e-12,
       .summary = "one of the two GPUs of an NVIDIA GB200 superchip, 192 GB",
       "NVIDIA Blackwell architecture brief (GB200 superchip halved): NVLink 1.8 TB/s both ways; memory of "

@@ -113,6 +113,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "comm_latency_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COPY] = { { "copy-bandwidth", "2TB/s", "of a device's own copies of what a comm moves (0: not counted)" },
         "copy_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 0, 1e18, false },
+    [OPTION_COMM_SHARE] = { { "comm-share", "0.17", "of a collective's time: what kernels beside it lose" },
+        "comm_share", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
     [OPTION_JITTER] = { { "jitter", "3%", "devices differ by so much in speed; the slowest of all decides" },
         "jitter", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
     [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
@@ -237,6 +239,7 @@ static const size_t figures[OPTION_COUNT] = {
     [OPTION_COMPILED_LAUNCH] = FIGURE(kernels.compiled_launch_s),
     [OPTION_COMM_LATENCY] = FIGURE(kernels.comm_latency_s),
     [OPTION_COPY] = FIGURE(kernels.copy_bytes_per_s),
+    [OPTION_COMM_SHARE] = FIGURE(kernels.comm_share),
     [OPTION_JITTER] = FIGURE(kernels.jitter),
 };
 #undef FIGURE

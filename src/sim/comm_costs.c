@@ -191,13 +191,47 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
     return i;
 }
 
-/* Cost as one task that holds every link for the link's own time, each when it is free. Without
- * overlap it holds the devices too, and takes all queues together. */
+/* How long the links that end at each device are held by a comm, the longest of them. */
+static double *on_own_links(struct task_costs *a, const struct comm_way *way, double bytes)
+{
+    double *held_s = NEW(&a->scratch, double, a->n_devices);
+    for (int i = 0; i < way->n_links; i++) {
+        struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
+        int end = way->link[i].link & 1 ? link.from : link.to;
+        if (end < a->n_devices)
+            held_s[end] = fmax(held_s[end], way->link[i].s_per_byte * bytes);
+    }
+    return held_s;
+}
+
+/* Where devices do not wait for a comm, kernels beside it lose a share of its time: of that of
+ * the bytes on the device's own links and of their copies, and of the latencies but the
+ * launch. A library occupies so much less of a device as the links elsewhere are slower. */
+static void hold_devices(struct task_costs *a, const struct request *r,
+                         const struct comm_way *way, double bytes, struct sim_task *task,
+                         struct hold *hold)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    const double *own_s = on_own_links(a, way, bytes);
+    double other_s = way->fixed_s - way->overhead.fixed_s + way->overhead.s_per_byte * bytes;
+    for (int i = 0; i < r->comm->n_devices; i++) {
+        int device = r->comm->device[i];
+        double share = hypar_machine_device(a->machine, device)->kernels.comm_share;
+        ticks busy = r->waits ? task->duration : hp_ticks(share * (own_s[device] + other_s));
+        if (r->waits || busy)
+            hold[task->n_holds++] =
+                (struct hold){ device, 0, hp_earliest(busy, task->duration) };
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
+/* Cost as one task that holds every link for the link's own time, each when it is free, and
+ * devices for what kernels beside it lose. Without overlap it holds the devices all the time,
+ * and takes all queues together. */
 static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
-    int n_devices = r->waits ? r->comm->n_devices : 0;
-    struct hold *hold = NEW(r->arena, struct hold, way->n_links + n_devices);
+    struct hold *hold = NEW(r->arena, struct hold, way->n_links + r->comm->n_devices);
     struct sim_task *task = NEW(r->arena, struct sim_task, 1);
     double *on_link = NEW(r->arena, double, way->n_links);
     ticks longest = 0;
@@ -216,9 +250,8 @@ static void as_one_task(struct task_costs *a, const struct request *r,
     }
     task->duration = hp_ticks(way->fixed_s + way->s_per_byte * bytes);
     task->duration = task->duration < longest ? longest : task->duration; /* rounding */
-    for (int i = 0; i < n_devices; i++)
-        hold[cost->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
-    task->n_holds = cost->n_links + n_devices;
+    task->n_holds = cost->n_links;
+    hold_devices(a, r, way, bytes, task, hold);
     task->hold = hold;
     task->held = r->waits ? HELD_TOGETHER : HELD_EACH;
     cost->task = task;

@@ -209,11 +209,11 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > device      efficiency links      each latency network card for       energy/bit
 > v100               0.5     6   25 GB/s    1 us    12.5 GB/s a node          8 pJ
 > h100             0.906    18   25 GB/s  2.5 us      50 GB/s 1 device        8 pJ
-> h100                   0.96      0.94     33.5 us  3.35 TB/s
+> h100                   0.96      0.94     33.5 us  3.35 TB/s         0.17
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways;
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "fp8_op_per_s": 0, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "power_limit_w": 0, "busy_w": 0, "fp64_op_j": 0, "fp32_op_j": 0, "tf32_op_j": 0, "bf16_op_j": 0, "fp8_op_j": 0, "vector_op_j": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "column_sums": 0, "attention_efficiency": 0, "attention_backward": 0, "attention_width": 0, "attention_keys": 0, "attention_causal": 0, "flash2_share": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "fp8_op_per_s": 0, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "power_limit_w": 0, "busy_w": 0, "fp64_op_j": 0, "fp32_op_j": 0, "tf32_op_j": 0, "bf16_op_j": 0, "fp8_op_j": 0, "vector_op_j": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "column_sums": 0, "attention_efficiency": 0, "attention_backward": 0, "attention_width": 0, "attention_keys": 0, "attention_causal": 0, "flash2_share": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "comm_share": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1
@@ -249,7 +249,7 @@ $ hypar machines ring:1
 > scatter-efficiency, column-sums, attention-efficiency, attention-backward,
 > attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, comm-latency, copy-bandwidth, jitter
+> compiled-launch, comm-latency, copy-bandwidth, comm-share, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
@@ -284,7 +284,7 @@ $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device"
 > scatter-efficiency, column-sums, attention-efficiency, attention-backward,
 > attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, comm-latency, copy-bandwidth, jitter
+> compiled-launch, comm-latency, copy-bandwidth, comm-share, jitter
 > ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
 > Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
@@ -341,7 +341,7 @@ $ hypar machines cluster:1x2
 > scatter-efficiency, column-sums, attention-efficiency, attention-backward,
 > attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
 > reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, comm-latency, copy-bandwidth, jitter
+> compiled-launch, comm-latency, copy-bandwidth, comm-share, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
@@ -355,6 +355,7 @@ $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | 
 > stream-efficiency                  0.766  share of memory-bandwidth of
 > eager-launch                       26 us  that the host takes to launch a
 > comm-latency                     33.5 us  of every comm, besides its messages
+> comm-share                          0.17  of a collective's time: what kernels
 > * as given, not as in the table of devices
 > From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400
 > t4

@@ -157,7 +157,7 @@ $ hypar plan lenet-c --batch 64 --on full:2,device=h100 --planner dp --as eager 
 > launches       the host, longer than its device  598 us  100.0 %          -
 >
 > what would help                    step   change   memory
-> launches captured (CUDA graphs)  188 us*   -69 %  1.18 GB
+> launches captured (CUDA graphs)  193 us*   -68 %  1.18 GB
 > hosts twice as fast              299 us    -50 %  1.18 GB
 > 2 micro-batches instead of 1     1.2 ms   +100 %  1.18 GB
 > * the fastest
@@ -184,33 +184,33 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > device; gap 22 %. What has to be done takes 141 ms, shared evenly by all devices
 > (its arithmetic alone 138 ms, its memory traffic 7.26 ms); a sample's way to the
 > loss and back 176 us.
-> It is bound by: computing 87.3 %, recomputation 10.4 %, exchanges that nothing
-> hides 2.1 %, updating parameters 0.3 %.
+> It is bound by: computing 87.4 %, recomputation 10.4 %, exchanges that nothing
+> hides 2.0 %, updating parameters 0.2 %, exchanges beside computing 0.1 %.
 >
 > Found by dp (data parallel: every operator by samples), with --recompute full.
 >
 > critical path                                   time   share  in queues
-> computing      linear                         134 ms  77.6 %    92.2 ms
+> computing      linear                         134 ms  77.7 %    92.2 ms
 > recomputation  operators of all kinds        17.9 ms  10.4 %    5.42 ms
-> computing      attention                     14.4 ms   8.3 %    10.7 ms
-> exchange       all-reduce gradient of wte.w  3.53 ms   2.0 %          -
-> computing      cross_entropy                  953 us   0.6 %          -
-> computing      layer_norm                     588 us   0.3 %     225 us
+> computing      attention                     14.4 ms   8.4 %    10.7 ms
+> exchange       all-reduce gradient of wte.w  3.53 ms   2.1 %          -
+> computing      cross_entropy                  953 us   0.6 %     953 us
+> computing      layer_norm                     588 us   0.3 %     213 us
 > computing      dropout                        523 us   0.3 %          -
-> update         parameters                     459 us   0.3 %     192 us
-> computing      add                            276 us   0.2 %    98.3 us
+> computing      add                            276 us   0.2 %          -
+> update         parameters                     267 us   0.2 %          -
 > exchange       all-reduce gradient of wpe.w  66.9 us   0.0 %    66.9 us
-> computing      embedding                     19.3 us   0.0 %          -
+>                2 others                      23.5 us   0.0 %    4.16 us
 >
 > costliest operators        kind    split     time   share  the step, if it were
 >                                                            split
 > lm_head                    linear  n=4    75.1 ms  43.6 %  k=4 +0.2 %, t=4
->                                                            +0.2 %, c=4 +61 %,
+>                                                            +0.3 %, c=4 +61 %,
 >                                                            r=4 +128 %
-> h.3.mlp.c_fc (of 4 alike)  linear  n=4    26.1 ms  15.2 %  t=4 +1.1 %, k=4
->                                                            +1.7 %, c=4 +5.2 %,
+> h.2.mlp.c_fc (of 4 alike)  linear  n=4      26 ms  15.1 %  t=4 +1.2 %, k=4
+>                                                            +1.8 %, c=4 +5.3 %,
 >                                                            r=4 +12 %
-> all others                                71.1 ms  41.3 %
+> all others                                  71 ms  41.2 %
 > Each row with what follows the operator (norms, additions, activations), what it
 > sends and its updates: in all the critical path above.
 > Split otherwise: with the operators that only follow it, on the devices that it
@@ -218,11 +218,11 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > plan lists them.
 >
 > what would help                       step   change   memory
-> devices twice as fast              87.9 ms*   -49 %  3.37 GB
-> arithmetic twice as fast           91.1 ms    -47 %  3.37 GB
+> devices twice as fast              87.8 ms*   -49 %  3.37 GB
+> arithmetic twice as fast           90.9 ms    -47 %  3.37 GB
 > no recomputation                    154 ms    -10 %  4.16 GB
 > devices' memory twice as fast       170 ms   -1.4 %  3.37 GB
-> links between nodes twice as fast   171 ms   -1.0 %  3.37 GB
+> links between nodes twice as fast   170 ms   -1.0 %  3.37 GB
 > 2 micro-batches instead of 1        177 ms   +2.8 %  2.48 GB
 > * the fastest
 > No difference: power limit twice as high, links inside nodes twice as fast,
@@ -268,11 +268,11 @@ What needs more memory than there is is left out, with its step; twice the memor
 $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,memory=2.5GB | sed -n '/^what/,$p'
 > hypar: gpt.json: the plan does not fit: device 0 needs 3.37 GB of memory, has 2.5 GB
 > what would help                                      step   change   memory
-> devices twice as fast (does not fit)              87.9 ms*   -49 %  3.37 GB
-> arithmetic twice as fast (does not fit)           91.1 ms    -47 %  3.37 GB
+> devices twice as fast (does not fit)              87.8 ms*   -49 %  3.37 GB
+> arithmetic twice as fast (does not fit)           90.9 ms    -47 %  3.37 GB
 > no recomputation (does not fit)                    154 ms    -10 %  4.16 GB
 > devices' memory twice as fast (does not fit)       170 ms   -1.4 %  3.37 GB
-> links between nodes twice as fast (does not fit)   171 ms   -1.0 %  3.37 GB
+> links between nodes twice as fast (does not fit)   170 ms   -1.0 %  3.37 GB
 > twice the memory (fits)                            172 ms   +0.0 %  3.37 GB
 > 2 micro-batches instead of 1 (fits)                177 ms   +2.8 %  2.48 GB
 > * the fastest

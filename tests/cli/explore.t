@@ -115,8 +115,8 @@ $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 
 > "step_s": 0.172450653885
 $ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulated --planner accpar --json | grep -o -e '"cost": "[a-z]*"' -e '"choice": "accpar", "step_s": [0-9.e-]*'; hypar plan mlp:64-32-10 --on full:2,device=a100 --planner accpar -q -o $TMP/a.json; hypar simulate $TMP/a.json --json | grep -m 1 -o '"step_s": [0-9.e-]*'
 > "cost": "simulated"
-> "choice": "accpar", "step_s": 0.000147604952
-> "step_s": 0.000147604952
+> "choice": "accpar", "step_s": 0.000155164802
+> "step_s": 0.000155164802
 
 Energy scales with the width of what is computed and sent, in closed form as simulated.
 $ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost paper --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
@@ -334,12 +334,13 @@ $ for o in '--bandwidth 4GB/s' '--sweep memory-bandwidth=1TB/s' '--levels H1'; d
 $ hypar explore vgg16 --on torus:4x4,device=a100 --batch 576 --sweep bandwidth=2GB/s,4GB/s | sed -n '3,$p'
 >
 > bandwidth    step    rate      MFU     sent   energy   memory  plan
->     2GB/s  394 ms  1.46 k   43.5 %   2.7 GB  1.86 kJ  4.12 GB  hypar, by layer
->     2GB/s  445 ms   1.3 k   38.5 %  16.6 GB  1.94 kJ  4.51 GB  dp 16x1x1
->     4GB/s  384 ms   1.5 k   44.7 %   2.7 GB  1.85 kJ  4.12 GB  hypar, by layer
->     4GB/s  381 ms  1.51 k*  45.0 %  16.6 GB  1.86 kJ  4.51 GB  dp 16x1x1
+>     2GB/s  401 ms  1.44 k   42.7 %   2.7 GB  1.87 kJ  4.12 GB  hypar, by layer
+>     2GB/s  447 ms  1.29 k   38.3 %  16.6 GB  1.95 kJ  4.51 GB  dp 16x1x1
+>     4GB/s  387 ms  1.49 k*  44.2 %   2.7 GB  1.86 kJ  4.12 GB  hypar, by layer
+>     4GB/s  414 ms  1.39 k   41.4 %  16.6 GB   1.9 kJ  4.51 GB  dp 16x1x1
 >
-> Most samples/s (*): 1.51 k of batch 576 on 16 devices, bandwidth 4GB/s, by dp.
+> Most samples/s (*): 1.49 k of batch 576 on 16 devices, bandwidth 4GB/s, by
+> hypar.
 > Rate: samples/s. Memory: of the fullest device, which has 85 GB. Plans: data x
 > tensor x pipeline, by layer: layers with weights are not divided alike.
 
@@ -364,21 +365,20 @@ $ hypar explore gpt2 --on full:8,device=a100 --batch 8,64 --planner hybrid,3d --
 > "recomputed": 156, "sharded": "optimizer"
 $ hypar explore gpt2 --on full:8,device=a100,memory=3GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
 > batch     step  rate      MFU     sent   energy   memory  plan
->     8  88.8 ms  90.1   50.5 %  10.4 GB    231 J  2.21 GB  hybrid 8x1x1
->    64   702 ms  91.2*  51.2 %  83.4 GB  1.84 kJ  2.32 GB  hybrid 8x1x1/8
+>     8  93.2 ms  85.8   48.1 %  10.4 GB    234 J  2.21 GB  hybrid 8x1x1
+>    64   741 ms  86.4*  48.5 %  83.4 GB  1.87 kJ  2.32 GB  hybrid 8x1x1/8
 >
-> Most samples/s (*): 91.2 of batch 64 on 8 devices.
+> Most samples/s (*): 86.4 of batch 64 on 8 devices.
 > All plans: shard parameters.
 > Rate: samples/s. Memory: of the fullest device, which has 3 GB. Plans: data x
 $ hypar explore gpt2 --on full:8,device=a100,memory=2GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
-> batch     step  rate      MFU     sent   energy   memory  plan
->     8  99.6 ms  80.3*  45.1 %  10.4 GB    261 J  1.77 GB  hybrid 8x1x1,
->                                                           recompute 117, shard
->                                                           parameters
->    64   2.03 s  31.5   17.7 %    61 GB  2.84 kJ  1.67 GB  hybrid 1x4x1/64, shard
->                                                           parameters
+> batch    step  rate      MFU     sent   energy   memory  plan
+>     8  104 ms  76.8*  43.1 %  10.4 GB    264 J  1.77 GB  hybrid 8x1x1, recompute
+>                                                          117, shard parameters
+>    64  2.07 s  30.9   17.3 %    61 GB  2.87 kJ  1.67 GB  hybrid 1x4x1/64, shard
+>                                                          parameters
 >
-> Most samples/s (*): 80.3 of batch 8 on 8 devices.
+> Most samples/s (*): 76.8 of batch 8 on 8 devices.
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
 
 Legends have room: the picture is as wide as they need.
@@ -735,16 +735,16 @@ $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s --cost simula
 A ring of which every link is listed takes what the word's takes, and is swept likewise.
 $ (echo '{"format": "hypar-machine/1", "devices": [{"name": "a100", "count": 15}], "bytes_per_s": 25e9, "links": ['; for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo "{\"from\": $i, \"to\": $((i+1))},"; done; echo '{"from": 14, "to": 0}]}') > $TMP/ring.json
 $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --batch 240 --planner dp --json | grep -m 1 step_s; hypar explore vgg16 --on $m --batch 240 --planner dp --sweep link-efficiency=0.4,0.8 --sweep latency=1us,5us --json | grep -o "\"step_s\": [0-9.]*"; done
->     "step_s": 0.174078593685,
-> "step_s": 0.174056211695
-> "step_s": 0.174116211695
-> "step_s": 0.174056096495
-> "step_s": 0.174116096495
->     "step_s": 0.174078593685,
-> "step_s": 0.174056211695
-> "step_s": 0.174116211695
-> "step_s": 0.174056096495
-> "step_s": 0.174116096495
+>     "step_s": 0.179784122184,
+> "step_s": 0.185052204704
+> "step_s": 0.185680104613
+> "step_s": 0.179676822961
+> "step_s": 0.18029200139
+>     "step_s": 0.179784122184,
+> "step_s": 0.185052204704
+> "step_s": 0.185680104613
+> "step_s": 0.179676822961
+> "step_s": 0.18029200139
 
 Idle power counts once, by whatever planner and model of cost: 4 devices of 100 W for the step.
 $ for o in '--planner dp' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
@@ -978,25 +978,25 @@ $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; hypar exp
 >     plan
 > full:8,device=v100,bandwidth=1TB/s        8   101 ms   635   79.4  46.9 %  7.75 GB  61.3 J  1.61 GB
 >     dp 8x1x1
-> full:2,device=h100                        2  91.2 ms   702*   351  48.6 %  1.11 GB   103 J   4.4 GB
+> full:2,device=h100                        2  95.2 ms   672*   336  46.6 %  1.11 GB   104 J   4.4 GB
 >     dp 2x1x1
 >
-> Most samples/s (*): 702 of batch 64 on full:2,device=h100.
+> Most samples/s (*): 672 of batch 64 on full:2,device=h100.
 > 1
 > machine                            choice    step  gain rate exchange energy
 > full:8,device=v100,bandwidth=1TB/s dp      101 ms     1  635  7.75 GB 61.3 J
-> full:2,device=h100                 dp     91.2 ms*    1  702  1.11 GB  103 J
+> full:2,device=h100                 dp     95.2 ms*    1  672  1.11 GB  104 J
 >
 > Gain over data parallel, rate in samples/s; *: the least time of a step.
 > 1
 $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; for c in '' '--cost simulated'; do hypar explore vgg16 $m --batch 64 --planner dp $c --json | grep -o '"samples_per_s": [0-9]*'; hypar explore vgg16 $m --batch 64 --planner dp $c --csv - | grep -o ',[0-9]*\.[0-9]*,1,simulated' ; hypar explore vgg16 $m --batch 64 --planner dp $c --svg - | grep -o 'dp on full:[28][^<]*'; done
 > "samples_per_s": 634
-> "samples_per_s": 701
+> "samples_per_s": 672
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
-> dp on full:2,device=h100: 701.6
+> dp on full:2,device=h100: 672.2
 > "samples_per_s": 634
-> "samples_per_s": 701
+> "samples_per_s": 672
 > ,634.8048541983832,1,simulated
-> ,701.584241185733,1,simulated
+> ,672.221830427765,1,simulated
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
-> dp on full:2,device=h100: 701.6
+> dp on full:2,device=h100: 672.2

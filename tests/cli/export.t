@@ -295,7 +295,7 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 >        plan made with --for torch
 > torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 train.py package.module:function
 > train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS] [--measure]
-> train.py:    """The mesh over all ranks of torchrun."""
+> train.py:    """The mesh over all ranks of torchrun. What fails from now on is told in one line."""
 > train.py:    by_torchrun = dist.is_initialized() or "WORLD_SIZE" in os.environ
 > train.py:        raise Refused(f"this plan is for {planned} processes, " + (f"torchrun started {started}" if by_torchrun else "torchrun starts them"))
 > train.py:    if not by_torchrun:

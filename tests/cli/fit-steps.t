@@ -15,17 +15,17 @@ $ cd $TMP && hypar fit steps.csv --device h100 -o mine.json --write-as ours.json
 > compiled_column_efficiency, window_efficiency, scatter_efficiency, column_sums,
 > attention_efficiency, attention_backward, attention_width, attention_keys,
 > attention_causal, flash2_share, kernel_s, reduction_s, column_s, summed_s,
-> vector_op_per_s, compiled_launch_s, comm_latency_s, copy_bytes_per_s, jitter,
-> link_efficiency, intra_efficiency, latency_s, inter_latency_s, layer_s, slot_s,
-> bucket_s
+> vector_op_per_s, compiled_launch_s, comm_latency_s, copy_bytes_per_s,
+> comm_share, jitter, link_efficiency, intra_efficiency, latency_s,
+> inter_latency_s, layer_s, slot_s, bucket_s
 >
 > run as   before  after                           rows
 > overlap  all     gathers+tensor+sequence+stages     5
 >
 > error of    rows  before  worst  after   mean   95 %  worst
-> all            8  34.0 %  1.84x  0.0 %  0.0 %  0.0 %     1x
+> all            8  34.0 %   1.8x  0.0 %  0.0 %  0.0 %     1x
 >   held out                       0.0 %  0.0 %  0.0 %     1x
-> step           8  34.0 %  1.84x  0.0 %  0.0 %  0.0 %     1x
+> step           8  34.0 %   1.8x  0.0 %  0.0 %  0.0 %     1x
 >   held out                       0.0 %  0.0 %  0.0 %     1x
 >
 > step         measured  predicted  held out  moves

@@ -130,7 +130,8 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > copy-bandwidth                 320 GB/s  of a device's own copies of what a comm
 >                                          moves (0: not counted)
 > 0, without effect: fp8, add-energy, multiply-energy, sram-energy, fp64-energy,
-> fp32-energy, tf32-energy, fp8-energy, vector-energy, flash2-share, jitter
+> fp32-energy, tf32-energy, fp8-energy, vector-energy, flash2-share, comm-share,
+> jitter
 > From: measured: all-reduce.csv, 13 rows, median error 11.5 %; begun from t4
 > Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
 > all convolutions from 0.29 times.

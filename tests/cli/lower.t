@@ -186,6 +186,7 @@ $ hypar lower tests/cli/plan.json -q -o -
 >       "compiled_launch_s": 0,
 >       "comm_latency_s": 0,
 >       "copy_bytes_per_s": 0,
+>       "comm_share": 0,
 >       "jitter": 0
 >     },
 >     "bytes_per_s": 25000000000,
@@ -419,6 +420,7 @@ $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && s
 >       "compiled_launch_s": 0,
 >       "comm_latency_s": 0,
 >       "copy_bytes_per_s": 0,
+>       "comm_share": 0,
 >       "jitter": 0
 >     },
 >     "bytes_per_s": 25000000000,

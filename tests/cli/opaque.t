@@ -30,8 +30,8 @@ What autograd saves inside of it is there under a framework that runs operator b
 1,000 numbers of 4 bytes, and 24 bytes.
 $ sed 's/"shape":.0,512../"shape":[0,512],"saved":1000,"saved_bytes":24}/' $TMP/net.json > $TMP/saved.json
 $ for as in eager compiled; do for net in net saved; do hypar plan $TMP/$net.json --on htree:4 --planner dp --as $as -qo $TMP/$net-plan.json; hypar simulate $TMP/$net-plan.json --json | grep -o '"saved_bytes": [0-9]*' | head -1; done; done
-> "saved_bytes": 82756
-> "saved_bytes": 147140
+> "saved_bytes": 82820
+> "saved_bytes": 147204
 > "saved_bytes": 82756
 > "saved_bytes": 82756
 

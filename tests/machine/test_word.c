@@ -38,7 +38,7 @@ static const struct {
     { "cluster:2x8,device=h100,nics=1", NULL },
     { "cluster:2x8,device=mi250x,nics=4", "cluster:2x8,device=mi250x" },
     { "cluster:2x3,device=mi250x,nics=2", "cluster:2x3,device=mi250x" },
-    { "cluster:4x8,comm-latency=30us,copy-bandwidth=2TB/s,intra-efficiency=0.8,"
+    { "cluster:4x8,comm-latency=30us,copy-bandwidth=2TB/s,comm-share=0.2,intra-efficiency=0.8,"
       "inter-efficiency=0.9",
       NULL },
     { "cluster:4x8,link-efficiency=0.5",

@@ -5,8 +5,9 @@
  * waits
  *
  * The chain and the queues are those of the step on the better machine, d and work are those of
- * the lesser one. Random pairs of plan and machine are held to this, and the shares of pairs
- * that are slower at all are printed.
+ * the lesser one. Where the chain waits for a host that launches kernels, what hosts take, the
+ * same on both machines, belongs to it. Random pairs of plan and machine are held to this, and
+ * the shares of pairs that are slower at all are printed.
  *
  *     HYPAR_BETTER_PAIRS   how many pairs of each kind (300 and 10)
  *     HYPAR_BETTER_SEED    the first seed (1)
@@ -193,7 +194,8 @@ struct chain {
     struct holdings *of; /* by queue */
     int n, capacity;
     struct task_instance *link;
-    bool *waited; /* by queue */
+    bool *waited;   /* by queue */
+    ticks launched; /* between links: hosts launch kernels */
     int uncovered;
 };
 
@@ -342,7 +344,9 @@ static struct chain chain_of(const struct timeline *t)
         c.link = GROW(&c.arena, struct task_instance, c.link, c.n, &c.capacity);
         c.link[c.n++] = at;
         cover_waits(&c, at);
+        ticks ready = times_of(t, at)->ready;
         at = t->by[at.row][hp_row_place(&t->rows, at.row, at.task)];
+        c.launched += ready - (at.row < 0 ? 0 : times_of(t, at)->end);
     }
     return c;
 }
@@ -365,7 +369,7 @@ static ticks kept(const struct sim_task *lesser, const struct sim_task *better, 
 static double bound_of(const struct chain *c, const struct timeline *lesser)
 {
     const struct timeline *t = c->t;
-    double bound = 0;
+    double bound = (double)c->launched;
     for (int i = 0; i < c->n; i++)
         bound += (double)lesser->graph.task[c->link[i].task].duration;
     for (int row = 0; row < t->rows.n; row++)

@@ -136,6 +136,41 @@ static void exchanges_that_are_waited_for_overlap_nothing(void **state)
     }
 }
 
+/* Kernels beside a collective lose a share of its time but the launch, on each of its devices;
+ * who waits for it anyway loses nothing. */
+static void collectives_take_time_from_kernels(void **state)
+{
+    (void)state;
+    static const char half[] = "full:2,device=h200,comm-latency=50us,comm-share=0.5",
+                      none[] = "full:2,device=h200,comm-latency=50us,comm-share=0";
+    struct hypar_plan *plan = plan_on(half, GPT, divided, "compiled");
+    struct hypar_sim *sim =
+        simulate(plan, &(struct hypar_sim_options){ .timeline = true,
+                                                    .framework = plan->simulation.framework });
+    double all_s = 0;
+    int collectives = 0;
+    for (int t = 0; t < sim->timeline.graph.n_tasks; t++) {
+        const struct sim_task *task = &sim->timeline.graph.task[t];
+        double held_s[2] = { 0, 0 }, taken_s = hp_seconds(task->duration) - 50e-6;
+        for (int h = 0; task->hold && h < task->n_holds; h++)
+            if (task->hold[h].queue < 2)
+                held_s[task->hold[h].queue] += hp_seconds(task->hold[h].busy);
+        if (!task->hold)
+            continue;
+        expect_near("device 0", held_s[0], 0.5 * taken_s, 1e-4);
+        expect_near("device 1", held_s[1], 0.5 * taken_s, 1e-4);
+        all_s += held_s[0];
+        collectives++;
+    }
+    assert_true(collectives > 20);
+    double longer = hypar_sim_summary(sim).step_s - run_on(none, divided, "compiled").step_s;
+    assert_true(longer > 0 && longer <= all_s);
+    assert_true(run_on(half, divided, "compiled,overlap=none").step_s ==
+                run_on(none, divided, "compiled,overlap=none").step_s);
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+}
+
 /* --no-overlap is a framework that waits for everything. */
 static void no_overlap_waits_for_all(void **state)
 {
@@ -564,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges_that_are_waited_for_overlap_nothing),
+        cmocka_unit_test(collectives_take_time_from_kernels),
         cmocka_unit_test(no_overlap_waits_for_all),
         cmocka_unit_test(widths_are_bytes),
         cmocka_unit_test(plans_take_what_goes_without_saying),

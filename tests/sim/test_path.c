@@ -71,13 +71,15 @@ static bool holds_link(const struct hypar_sim_event *e, int link)
     return false;
 }
 
-/* Does a task hold a device: it computes there, or (no_overlap) is a comm of it, and so has a
- * link that begins or ends there? */
+/* Does a task hold a device: it computes there, or is a comm of it, and so has a link that
+ * begins or ends there, and takes the device (no_overlap) or a share of it? */
 static bool holds_device(const struct hypar_sim *sim, const struct hypar_sim_event *e,
                          bool no_overlap, int device)
 {
     const struct hypar_machine *machine = hypar_plan_machine(hypar_sim_plan(sim));
-    for (int k = 0; no_overlap && k < e->n_links; k++) {
+    bool taken =
+        no_overlap || hypar_machine_device(machine, device)->kernels.comm_share > 0;
+    for (int k = 0; taken && k < e->n_links; k++) {
         struct hypar_link link = hypar_machine_link(machine, e->link[k] / 2);
         if (link.from == device || link.to == device)
             return true;

@@ -17,6 +17,7 @@
 #include "profile/profile.h"
 #include "sim/sim.h"
 #include "tests/all_reduces.h"
+#include "tests/length.h"
 #include "tests/simulated.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -462,6 +463,64 @@ static void idle_power(void **state)
     release(&with);
 }
 
+/* Two devices of this type that train a network as the framework does. */
+static struct hypar_sim_summary trained_as(const char *model, const char *device,
+                                           const struct hypar_framework *as, bool short_numbers)
+{
+    char word[64];
+    snprintf(word, sizeof word, "cluster:1x2,device=%s", device);
+    struct hypar_sim_options how = { .framework = *as, .framework_given = true };
+    struct hypar_search_options options = { .planner = "dp",
+                                            .precision =
+                                                short_numbers ? HYPAR_BF16 : HYPAR_FP32,
+                                            .simulation = &how,
+                                            .unlimited = true };
+    struct setting s = { .graph = graph_of(model, 8), .machine = machine_of(word) };
+    struct hypar_found *found;
+    struct hypar_error err;
+    if (hypar_search(&found, s.graph, s.machine, &options, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    struct hypar_sim_summary sum = summary_of(hypar_found_plan(found), &how);
+    hypar_found_free(found);
+    hypar_graph_free(s.graph);
+    hypar_machine_free(s.machine);
+    return sum;
+}
+
+/* No device takes more than its power limit, whatever it computes and as which framework. */
+static void power_keeps_to_the_limit(void **state)
+{
+    (void)state;
+    static const char *const models[] = {
+        "alexnet",   "resnet50",
+        "vgg16",     "mlp:4096-16384-4096-1000",
+        "vit-b-16",  "gpt:layers=2,hidden=2048,heads=16,seq=1024,vocab=8192",
+        "bert-base", "llama:layers=2,hidden=4096,heads=32,seq=2048,vocab=32000",
+    };
+    const struct hypar_device_type *type;
+    const struct hypar_framework *as;
+    int number = 0, asked = 0;
+    double most = 0;
+    for (int d = 0; (type = hypar_device_type(d)); d++)
+        for (int f = 0; type->device.power_limit_w > 0 && (as = hypar_framework_at(f)); f++)
+            for (size_t m = 0; m < COUNT(models); m++) {
+                if (!in_length(number++, 31, 5))
+                    continue;
+                struct hypar_sim_summary s =
+                    trained_as(models[m], type->device.name, as, number % 2);
+                double watts =
+                    (hypar_energy_total_j(&s.energy) - s.energy.link_j) / s.step_s / 2;
+                if (watts > type->device.power_limit_w * (1 + 1e-9))
+                    fail_msg("%s on %s as %s: %g W, limit %g W", models[m], type->device.name,
+                             as->name, watts, type->device.power_limit_w);
+                most = fmax(most, watts / type->device.power_limit_w);
+                asked++;
+            }
+    print_message("  %d of %d networks, devices and frameworks, at most %.3f of the limit\n",
+                  asked, number, most);
+    assert_true(most > 0.7);
+}
+
 /* A word sent is read from DRAM once and written once: the same layer here and elsewhere. */
 static void energy_of_dram(void **state)
 {
@@ -625,6 +684,7 @@ int main(void)
         cmocka_unit_test(bytes_are_the_programs),
         cmocka_unit_test(energy),
         cmocka_unit_test(idle_power),
+        cmocka_unit_test(power_keeps_to_the_limit),
         cmocka_unit_test(energy_of_dram),
         cmocka_unit_test(expanded_or_not),
         cmocka_unit_test(as_planned),

@@ -1,4 +1,4 @@
-"""Twenty networks and plans in bf16 with AdamW: exported scripts beside what their plans say. `bench/torch_scripts.sh` prints the table."""
+"""Networks and plans in bf16 with AdamW: exported scripts beside what their plans say. `bench/torch_scripts.sh` prints the table."""
 import torch
 from measured import BATCH, LENGTH, SIZES, VOCABULARY, WIDTH, drawn, hugging, numbers
 from torch import nn

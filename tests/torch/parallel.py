@@ -495,6 +495,16 @@ def write_plan(case, folder, command):
     return path + ".py", lowered
 
 
+def is_planned(case, folder, command):
+    """Is there a script of the case? Else hypar has said why not."""
+    try:
+        write_plan(case, folder, command)
+    except subprocess.CalledProcessError:
+        print(f"{name_of(case)}: no plan")
+        return False
+    return True
+
+
 def counts_saved(how):
     """Of small networks with stages or DTensors what the model makes itself (masks, tables) is no small part."""
     return "measured" in how or settings(how).get("precision") == "bf16" and not {"tensor", "pipeline"} & {*how}
@@ -881,6 +891,9 @@ def main():
         run_ones(chosen, folder, args.hypar, wanted)
         for ranks in sorted({c[2] for c in chosen}):
             mine = [c for c in chosen if c[2] == ranks]
+            if args.scripts:
+                mine = [c for c in mine if is_planned(c, folder, args.hypar)]
+                failed += sum(c[2] == ranks for c in chosen) - len(mine)
             scripts = [write_plan(c, folder, args.hypar) for c in mine]
             results = run_all(ranks, [(c[0], c[1], s[0], {**settings(c[3]), "detail": args.detail}) for c, s in zip(mine, scripts)])
             while args.scripts and len(results) < len(mine):  # one has failed: so have its processes

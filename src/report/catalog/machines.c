@@ -54,6 +54,7 @@ static const struct column type_columns[] = {
     { "of cards", NULL, AS_NUMBER, TYPE(nic_efficiency), .when = COLLECTIVES },
     { "every comm", NULL, AS_SECONDS, DEVICE(kernels.comm_latency_s), .when = COLLECTIVES },
     { "copies", NULL, AS_BANDWIDTH, DEVICE(kernels.copy_bytes_per_s), .when = COLLECTIVES },
+    { "lost beside", NULL, AS_NUMBER, DEVICE(kernels.comm_share), .when = COLLECTIVES },
     { NULL, "link_efficiency", AS_NUMBER, AT(struct type_row, link_efficiency) },
     { NULL, "nic_efficiency", AS_NUMBER, AT(struct type_row, nic_efficiency) },
     { "latency", "latency_s", AS_SECONDS, TYPE(latency_s), .when = LINKS, .at = 1 },

@@ -17,6 +17,8 @@ struct wanted {
     const char *const *soname; /* ends with NULL */
     const struct library_symbol *symbol;
     int n_symbols;
+    const char *beside; /* libraries in its folder that it opens by their names later, as a
+                           pattern of glob(); NULL: none */
 };
 
 static struct cuda_driver driver;
@@ -117,6 +119,28 @@ static const char *const below_python[] = { "lib/python3*/site-packages/nvidia/*
 
 enum { PATH_BYTES = 4096 };
 
+/* Load what the library at `path` will open: the dynamic linker does not look into its
+ * folder. */
+static void load_beside(const struct wanted *w, const char *path)
+{
+    char pattern[PATH_BYTES];
+    const char *name = strrchr(path, '/');
+    struct hypar_error ignored;
+    void *stays;
+    glob_t found = { 0 };
+    if (!w->beside || !name ||
+        snprintf(pattern, sizeof pattern, "%.*s/%s", (int)(name - path), path, w->beside) >=
+            PATH_BYTES)
+        return;
+    int result = glob(pattern, 0, NULL, &found);
+    if (result == GLOB_NOSPACE)
+        hypar_out_of_memory(0);
+    for (size_t i = 0; result == 0 && i < found.gl_pathc; i++)
+        hp_library_load(&stays, found.gl_pathv[i], LIBRARY_APART, NULL, 0, &ignored);
+    if (result == 0)
+        globfree(&found);
+}
+
 /* Load the first match of folder/pattern. */
 static enum hypar_status load_match(const struct wanted *w, const char *name,
                                     const char *folder, int length, const char *pattern,
@@ -134,9 +158,11 @@ static enum hypar_status load_match(const struct wanted *w, const char *name,
     if (result == GLOB_NOSPACE)
         hypar_out_of_memory(0);
     enum hypar_status status = HYPAR_RUNTIME;
-    for (size_t i = 0; result == 0 && i < found.gl_pathc && status != HYPAR_OK; i++)
+    for (size_t i = 0; result == 0 && i < found.gl_pathc && status != HYPAR_OK; i++) {
+        load_beside(w, found.gl_pathv[i]);
         status = hp_library_load(&stays, found.gl_pathv[i], LIBRARY_APART, w->symbol,
                                  w->n_symbols, err);
+    }
     if (result == 0)
         globfree(&found);
     return status;
@@ -206,7 +232,7 @@ static struct loaded driver_loaded, compiler_loaded, blas_loaded, dnn_loaded;
 static void load_driver(void)
 {
     static const char *const soname[] = { "libcuda.so.1", NULL };
-    struct wanted w = { soname, driver_symbols, COUNT(driver_symbols) };
+    struct wanted w = { soname, driver_symbols, COUNT(driver_symbols), NULL };
     driver_loaded.status = load(&w, &driver_loaded.error);
 }
 
@@ -225,7 +251,7 @@ static void load_compiler(void)
     static const char *const newest_first[] = { "libnvrtc.so.13", "libnvrtc.so.12", NULL };
     static const char *const older[] = { "libnvrtc.so.12", "libnvrtc.so.13", NULL };
     struct wanted w = { is_old_driver() ? older : newest_first, compiler_symbols,
-                        COUNT(compiler_symbols) };
+                        COUNT(compiler_symbols), "libnvrtc-builtins.so*" };
     compiler_loaded.status = load(&w, &compiler_loaded.error);
 }
 
@@ -234,14 +260,14 @@ static void load_blas(void)
     static const char *const newest_first[] = { "libcublas.so.13", "libcublas.so.12", NULL };
     static const char *const older[] = { "libcublas.so.12", "libcublas.so.13", NULL };
     struct wanted w = { is_old_driver() ? older : newest_first, blas_symbols,
-                        COUNT(blas_symbols) };
+                        COUNT(blas_symbols), NULL };
     blas_loaded.status = load(&w, &blas_loaded.error);
 }
 
 static void load_dnn(void)
 {
     static const char *const soname[] = { "libcudnn.so.9", NULL };
-    struct wanted w = { soname, dnn_symbols, COUNT(dnn_symbols) };
+    struct wanted w = { soname, dnn_symbols, COUNT(dnn_symbols), NULL };
     dnn_loaded.status = load(&w, &dnn_loaded.error);
 }
 
