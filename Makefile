@@ -10,7 +10,7 @@ KILLS ?= 200
 # What `make check` sets: long tests run all of their cases (tests/length.h).
 AT_FULL_LENGTH = HYPAR_TEST_LENGTH=full
 # The tests that have more cases than `make check` runs.
-SOAKED = 'search/(planners|nearby|gpipe|optcnn|flexflow|for|batch|sweep)|mpi/(same|fast)|torch/(onnx|export)'
+SOAKED = 'sim/(better|sim)$$|search/(planners|nearby|gpipe|optcnn|flexflow|for|batch|sweep)|mpi/(same|fast)|torch/(onnx|export)'
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 # CC=clang on the command line or in the environment: that compiler, in a build folder of its own.

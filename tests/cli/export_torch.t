@@ -92,7 +92,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             x for x in output if torch.is_tensor(x) and x.dim() == 0)
 >     if isinstance(output, (tuple, list)):
 >         output = output[0]
->     if output.dim() < 4:  # classes are last, of images second
+>     last = output.numel() == target.numel() * output.shape[-1]  # or, of images and of what the target tells, second
+>     if last and (output.dim() < 4 or output.shape[:1] + output.shape[2:] != target.shape):
 >         output, target = output.flatten(0, -2), target.flatten()
 >     return nn.functional.cross_entropy(output, target)
 >

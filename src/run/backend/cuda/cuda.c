@@ -46,6 +46,7 @@ struct cuda {
     void *blas_handle;            /* NULL: it is missing */
     const struct cuda_dnn *dnn;   /* the same */
     struct cuda_dnn_handles dnn_handles;
+    struct arena kept_arena;
     struct memo kept;
     enum hypar_status status;
     struct hypar_error error;
@@ -203,6 +204,7 @@ void hp_cuda_close(struct cuda *c)
     hp_cuda_free(c, c->scratch);
     for (struct cuda_module *m = c->modules; m; m = m->next)
         c->driver->cuModuleUnload(m->module);
+    hp_arena_free(&c->kept_arena);
     if (c->context)
         c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
     struct arena arena = c->arena;
@@ -416,14 +418,21 @@ struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn)
     return c->status == HYPAR_OK ? *h : (struct cuda_dnn_handles){ .handle = NULL };
 }
 
+/* Some hundred megabytes of keys: a network has a thousand, tests have millions. */
 void **hp_cuda_kept(struct cuda *c, const void *key, size_t length)
 {
-    return hp_memo(&c->kept, &c->arena, key, length);
+    enum { MOST = 1 << 15 };
+    if (c->kept.keys.used >= MOST) {
+        hp_arena_free(&c->kept_arena);
+        c->kept_arena = (struct arena){ 0 };
+        c->kept = (struct memo){ .capacity = 0 };
+    }
+    return hp_memo(&c->kept, &c->kept_arena, key, length);
 }
 
-struct arena *hp_cuda_arena(struct cuda *c)
+struct arena *hp_cuda_kept_arena(struct cuda *c)
 {
-    return &c->arena;
+    return &c->kept_arena;
 }
 
 void hp_cuda_allow_tf32(struct cuda *c)

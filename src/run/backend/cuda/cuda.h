@@ -88,9 +88,9 @@ struct cuda_dnn_handles {
 struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn);
 
 /* Where something that was computed for a key on this card is kept: NULL at first. It is taken
- * from hp_cuda_arena(). The next call may move the place. */
+ * from hp_cuda_kept_arena(). The next call may forget everything that is kept. */
 void **hp_cuda_kept(struct cuda *c, const void *key, size_t length);
-struct arena *hp_cuda_arena(struct cuda *c);
+struct arena *hp_cuda_kept_arena(struct cuda *c);
 
 /* Whether products in single precision may round their factors to tf32; they may not at
  * first. */

@@ -174,7 +174,7 @@ bool hp_cuda_convolve_dnn(const struct backend *b, const struct kernel_call *cal
         return false;
     bool described = describe(dnn, &h, &shape);
     if (!choice) {
-        choice = *kept = NEW(hp_cuda_arena(b->card), struct choice, 1);
+        choice = *kept = NEW(hp_cuda_kept_arena(b->card), struct choice, 1);
         *choice = described ? choose(dnn, &h, &shape) : (struct choice){ .works = false };
     }
     choice->works = choice->works && described && begin(v, dnn, &h, &shape, choice) == 0;

@@ -227,12 +227,10 @@ void hp_cuda_run_target(const struct backend *b, const struct kernel_call *call,
     }
     void **kept = hp_cuda_kept(c, key.bytes, key.n);
     if (!*kept) {
-        make(&once, c, call, target);
-        struct made *m = *hp_cuda_kept(c, key.bytes, key.n) =
-            NEW(hp_cuda_arena(c), struct made, 1);
-        *m = once;
-        run(b, m, call, target);
-        return;
+        struct made *m = NEW(hp_cuda_kept_arena(c), struct made, 1);
+        make(m, c, call, target);
+        *kept = m;
     }
-    run(b, *kept, call, target);
+    once = **(struct made **)kept;
+    run(b, &once, call, target);
 }
