@@ -379,6 +379,7 @@ CASES = [
     ("bf16", "targets", 2, {"tensor": 2, **BF16}),
     ("gpipe", "detector", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("tensor", "llama", 2, {"tensor": 2}),
+    ("tensor", "olmo2", 2, {"tensor": 2}),  # two modules read a sum, whose error is summed once
     ("tensor", "packed", 2, {"tensor": 2}),
     ("stages", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes; the second has a parameter by two names
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
