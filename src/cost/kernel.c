@@ -444,6 +444,27 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     add_products(nest, pass, range, at, seen, out);
 }
 
+int hp_more_steps(const struct nest *nest, int pass, const struct kernel_place *at)
+{
+    bool backward = nest->pass[pass].backward;
+    enum kernel_class class = hp_kernel_class(nest, pass);
+    if (at->kernels != HYPAR_KERNELS_EAGER || (at->fused_norms && class != KERNEL_STREAM))
+        return 0;
+    for (int p = 0; p < pass; p++)
+        if (nest->pass[p].backward == backward)
+            return 0;
+    enum attr_id steps = backward ? ATTR_BACKWARD_STEPS : ATTR_FORWARD_STEPS;
+    return (int)hp_attr_int(nest->attrs, steps, 0, 1) - 1;
+}
+
+struct kernel hp_step_kernel(const struct nest *nest, int pass, const struct kernel_pass *of)
+{
+    struct kernel step = { 0 };
+    if (hp_kernel_class(nest, pass) != KERNEL_ROTATION)
+        step.bytes = of->bytes[0] + of->bytes[nest->n_inputs];
+    return step;
+}
+
 /* The share of an operand's region that windows really touch: they may skip elements, which
  * then belong to no part. */
 static double touched_share(const struct nest *nest, int o, const struct range range[MAX_AXES])
@@ -702,6 +723,8 @@ double hp_op_seconds(const struct nest *nest, uint32_t passes,
         add_casts(&run, &pass, casts);
         if (step == STEP_FREE)
             continue;
+        struct kernel more = hp_step_kernel(nest, p, &pass);
+        run.sum_s += hp_more_steps(nest, p, at) * hp_kernel_seconds(&more, at);
         add_op_pass(&run, &nest->pass[p], &pass, role[p].class, present);
         before = p;
     }

@@ -135,6 +135,13 @@ operand_set hp_casts(const struct nest *nest, int pass, operand_set present,
                      const struct kernel_place *at);
 struct kernel hp_cast_kernel(const struct kernel_pass *pass, int o);
 
+/* Kernels that the framework runs for a pass in addition, where the model writes the operator
+ * out step by step and the framework runs operator by operator (the graph's forward_steps and
+ * backward_steps); all with the first pass of a half. Each is hp_step_kernel(), which reads and
+ * writes a tensor; the rate of rotations includes their steps. */
+int hp_more_steps(const struct nest *nest, int pass, const struct kernel_place *at);
+struct kernel hp_step_kernel(const struct nest *nest, int pass, const struct kernel_pass *of);
+
 /* Bytes of the gradient of operand `o` that the pass hands to the next one. */
 double hp_handed_bytes(const struct kernel_pass *pass, int o);
 

@@ -319,7 +319,10 @@ static void put_loss(const struct torch_script *s, FILE *to)
         fprintf(to, "    output%s = output.float()%s  # sums of many terms, in fp32\n",
                 squares ? ", target" : "", squares ? ", target.float()" : "");
     fputs(squares ? "    return nn.functional.mse_loss(output, target)\n\n\n"
-                  : "    if output.dim() < 4:  # classes are last, of images second\n"
+                  : "    last = output.numel() == target.numel() * output.shape[-1]  # or, of "
+                    "images and of what the target tells, second\n"
+                    "    if last and (output.dim() < 4 or output.shape[:1] + output.shape[2:] "
+                    "!= target.shape):\n"
                     "        output, target = output.flatten(0, -2), target.flatten()\n"
                     "    return nn.functional.cross_entropy(output, target)\n\n\n",
           to);

@@ -30,6 +30,9 @@
  *              ! required, =default
  *  bind        NULL: the texts say it all; else the function of graph/bind.c that fills in the maps */
 
+/* Attributes of operators that models also write out step by step. */
+#define STEPS "forward_steps backward_steps"
+
 /* Layers with weights */
 OP(LINEAR, "linear", "y = x w + b",
    "nS tA uA kP=out cR",
@@ -161,13 +164,13 @@ OP(LAYER_NORM, "layer_norm", "over the last dimension",
    "x[n,t?,u?,c] | w?[c] b?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?,2] g=sum[n,t?,u?,2]",
    "x -> s / 3ntuc; x s w b -> y / 4ntuc; x s w dy -> g / 5ntuc; x s w g dy -> dx / 6ntuc;"
    " x s dy -> dw / 3ntuc; dy -> db / ntuc",
-   "eps=0.00001", ROW_WIDE | ROW_ALIKE, NULL)
+   "eps=0.00001 " STEPS, ROW_WIDE | ROW_ALIKE, NULL)
 OP(RMS_NORM, "rms_norm", "by the root mean square over the last dimension",
    "nS tA uA cP",
    "x[n,t?,u?,c] | w?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?] g=sum[n,t?,u?]",
    "x -> s / 2ntuc; x s w -> y / 2ntuc; x w dy -> g / 3ntuc; x s w g dy -> dx / 4ntuc;"
    " x s dy -> dw / 3ntuc",
-   "eps=0.000001", ROW_WIDE | ROW_ALIKE, NULL)
+   "eps=0.000001 " STEPS, ROW_WIDE | ROW_ALIKE, NULL)
 OP(GROUP_NORM, "group_norm", "over positions and the channels of a group",
    "nS gP=groups cI dA hA wA",
    "x[n,(g,c),d??,h?,w?] | w?[(g,c)] b?[(g,c)] -> y[n,(g,c),d??,h?,w?]; s=sum[n,g,2] t=sum[n,g,2]",
@@ -211,16 +214,16 @@ OP(WHERE, "where", "x where c is not 0, else y; c has no gradient", "*", "c[*] x
 #define FROM_Y(forward, backward) "*", "x[*] -> y[*]", "x -> y / " forward "*; y dy -> dx / " backward "*"
 #define FROM_DY(forward, backward) "*", "x[*] -> y[*]", "x -> y / " forward "*; dy -> dx / " backward "*"
 OP(RELU, "relu", "max(x, 0)", FROM_Y("1", "1"), "", 0, NULL)
-OP(GELU, "gelu", "x Phi(x)", FROM_X("8", "12"), "", 0, NULL)
-OP(GELU_TANH, "gelu_tanh", "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2", FROM_X("12", "18"), "", 0, NULL)
-OP(SILU, "silu", "x sigmoid(x)", FROM_X("5", "8"), "", 0, NULL)
+OP(GELU, "gelu", "x Phi(x)", FROM_X("8", "12"), STEPS, 0, NULL)
+OP(GELU_TANH, "gelu_tanh", "x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2", FROM_X("12", "18"), STEPS, 0, NULL)
+OP(SILU, "silu", "x sigmoid(x)", FROM_X("5", "8"), STEPS, 0, NULL)
 OP(SIGMOID, "sigmoid", "1 / (1 + exp(-x))", FROM_Y("4", "3"), "", 0, NULL)
 OP(TANH, "tanh", "hyperbolic tangent", FROM_Y("6", "3"), "", 0, NULL)
 OP(LEAKY_RELU, "leaky_relu", "x, or alpha x below 0", FROM_X("1", "1"), "alpha=0.01", 0, NULL)
 OP(ELU, "elu", "x, or alpha (exp(x) - 1) below 0", FROM_X("4", "4"), "alpha=1", 0, NULL)
 OP(SOFTPLUS, "softplus", "log(1 + exp(x))", FROM_X("6", "5"), "", ROW_WIDE | ROW_ALIKE, NULL)
 OP(HARD_SIGMOID, "hard_sigmoid", "alpha x + beta, between 0 and 1", FROM_X("4", "2"), "alpha=0.2 beta=0.5", 0, NULL)
-OP(HARD_SWISH, "hard_swish", "x clip(x/6 + 1/2, 0, 1)", FROM_X("5", "5"), "", 0, NULL)
+OP(HARD_SWISH, "hard_swish", "x clip(x/6 + 1/2, 0, 1)", FROM_X("5", "5"), STEPS, 0, NULL)
 OP(CLIP, "clip", "x between min and max", FROM_X("2", "2"), "min! max!", 0, NULL)
 OP(EXP, "exp", "e^x", FROM_Y("4", "1"), "", ROW_WIDE | ROW_ALIKE, NULL)
 OP(LOG, "log", "natural logarithm", FROM_X("4", "1"), "", ROW_WIDE | ROW_ALIKE, NULL)
@@ -239,7 +242,7 @@ OP(IDENTITY, "identity", "x", FROM_DY("0", "0"), "", ROW_LOOKUP, NULL)
 #undef FROM_DY
 OP(ROPE, "rope", "rotary position embedding of each head",
    "nS tA aA=heads dI", "x[n,t,(a,d)] -> y[n,t,(a,d)]",
-   "x -> y / 3ntad; dy -> dx / 3ntad", "heads! theta=10000", ROW_WIDE, NULL)
+   "x -> y / 3ntad; dy -> dx / 3ntad", "heads! theta=10000 " STEPS, ROW_WIDE, NULL)
 OP(CUMSUM, "cumsum", "sums up to each element along a dimension", "*", "x -> y", "x -> y / *; dy -> dx / *", "axis! reverse=0", ROW_WIDE | ROW_ALIKE, bind_cumsum)
 
 /* Shape: axes are those of the output (of the input for reduce and split), or common factors */
@@ -265,3 +268,4 @@ OP(INDEX_SELECT, "index_select", "slices i along a dimension", "*", "x #i -> y",
 OP(SCATTER_ADD, "scatter_add", "x, and s added to the elements i of each line along a dimension", "*", "x #i s -> y", "i s +x -> y; dy -> dx; i dy -> ds", "axis!", ROW_LOOKUP | ROW_ALIKE, bind_gather)
 OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0 saved saved_bytes forward_s backward_s output_bytes parameter_bytes", ROW_OPAQUE, bind_opaque)
 /* clang-format on */
+#undef STEPS

@@ -222,6 +222,31 @@ static void add_casts(struct timing *s, const struct op_pass *what, const struct
     }
 }
 
+static int more_steps(const struct timing *s, const struct op_pass *what)
+{
+    struct kernel_place anywhere = hp_costs_place(s->costs, 0);
+    return what->resend
+               ? 0
+               : hp_more_steps(s->lowering->graph->ops[what->op].nest, what->pass, &anywhere);
+}
+
+/* The kernels of an operator that the model writes out, but for the one that every pass has. */
+static void add_steps(struct timing *s, const struct op_pass *what, const struct op_parts *l,
+                      struct kernel_run *run)
+{
+    int n = more_steps(s, what);
+    const struct kernel_pass *const *of =
+        n > 0 ? hp_kernel_passes(s->costs, what->pass, l) : NULL;
+    for (int part = 0; n > 0 && part < l->n_parts; part++) {
+        if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
+            continue;
+        struct kernel_place at = hp_costs_place(s->costs, l->device[part]);
+        struct kernel step = hp_step_kernel(l->nest, what->pass, of[part]);
+        for (int i = 0; i < n; i++)
+            add_kernel(run, l->rank[part], &step, &at);
+    }
+}
+
 /* Copies around messages ------------------------------------------------------------------ */
 
 /* Do replicas share the samples of an operator, so that its gradients are summed? */
@@ -352,6 +377,7 @@ static struct kernel_run run_kernels(struct timing *s, int b, int group)
         enum kernel_step step = next_pass(s, &walk, i);
         add_casts(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
         add_copies(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
+        add_steps(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
         if (step == STEP_FREE)
             continue;
         if (step == STEP_BEGINS && any)
@@ -399,6 +425,7 @@ static int kernels_of_group(const struct timing *s, int b, int group)
         n += step == STEP_BEGINS;
         n += step != STEP_FREE && adds_apart(s, i);
         n += __builtin_popcountll(casts_of(s, &s->lowering->training.op_pass[i]));
+        n += more_steps(s, &s->lowering->training.op_pass[i]);
     }
     return n;
 }

@@ -92,7 +92,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             x for x in output if torch.is_tensor(x) and x.dim() == 0)
 >     if isinstance(output, (tuple, list)):
 >         output = output[0]
->     if output.dim() < 4:  # classes are last, of images second
+>     last = output.numel() == target.numel() * output.shape[-1]  # or, of images and of what the target tells, second
+>     if last and (output.dim() < 4 or output.shape[:1] + output.shape[2:] != target.shape):
 >         output, target = output.flatten(0, -2), target.flatten()
 >     return nn.functional.cross_entropy(output, target)
 >
@@ -103,7 +104,12 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >     def move(x, placements):
 >         x = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, whole, run_check=False)
->         before, x = x.placements, x.redistribute(placements=placements)
+>         given, how = x, (x._version, *placements)
+>         before, (said_how, known) = x.placements, getattr(x, "moved", (None, None))
+>         if said_how == how and known() is not None:  # for a module before this one: the errors of both are summed together
+>             return known()
+>         x = x.redistribute(placements=placements)
+>         given.moved = how, weakref.ref(x)
 >         if x.requires_grad:  # partial sums of its gradient are added up, by what is undone behind this or else here
 >             x.register_hook(lambda grad: grad.redistribute(placements=[
 >                 g if b.is_shard() else p for g, b, p in zip(grad.placements, before, placements)]))

@@ -24,7 +24,7 @@ except ImportError as missing:
 import apart
 import hypar.torch
 import models
-from hypar.torch import views
+from hypar.torch import losses, patterns, views
 from models import HUGGING, Chosen, Compared, classes_and_boxes, detector
 from torch import nn
 
@@ -614,10 +614,27 @@ class Forms(unittest.TestCase):
                         ("tanh", 0)):
             self.assertEqual(kinds.count(kind), n, kind)
         self.assertEqual([op.inputs[1:] for op in made.ops if op.kind == "layer_norm"], [["weight", "bias"]] * 2)
+        steps = {op.kind: (op.attrs["forward_steps"], op.attrs["backward_steps"]) for op in made.ops if "forward_steps" in op.attrs}
+        self.assertEqual({kind: n for kind, (n, _) in steps.items()}, {"layer_norm": 8, "gelu_tanh": 9, "gelu": 5, "silu": 4, "hard_swish": 4})
+        self.assertTrue(all(n <= m <= 3 * n for n, m in steps.values()), steps)
         (joined,) = (op for op in made.ops if op.kind == "concat")
         self.assertEqual(len(joined.inputs), 2)
         (ids,) = (made.constants[op.inputs[1]] for op in made.ops if op.kind == "index_select" and made.constants[op.inputs[1]].numel() == 3)
         self.assertEqual(ids.tolist(), [5, 0, 4])
+        made = graph(nn.Sequential(nn.Linear(6, 6), nn.GELU(), nn.LayerNorm(6), nn.RMSNorm(6)), torch.randn(3, 6))
+        self.assertFalse(any("forward_steps" in op.attrs for op in made.ops))
+
+    def test_documented(self):
+        """The document names the operators that are put together again, and the loss functions that are written out."""
+        with open(os.path.join(ROOT, "docs", "formats-torch.md"), encoding="utf-8") as file:
+            text = file.read()
+        together = text.split("**Put together again:**")[1].split("\n\n")[0]
+        for kind in (*patterns.ACTIVATIONS, "rms_norm", "layer_norm", "rope", "attention"):
+            self.assertIn(f"`{kind}`", together)
+        written = text.split("| sums of such, and means of what is 0 or more (")[1].split(")")[0].lower()
+        for words in losses.PAIRS:
+            name = words.removesuffix("_with_logits").removesuffix("_loss").replace("_", " ")
+            self.assertIn(name, written)
 
     def test_losses_of_pairs(self):
         """Losses of an output and its target that are 0 or more are written out."""
@@ -663,6 +680,25 @@ class Forms(unittest.TestCase):
             graph(Foreign(), torch.randn(3, 4))
         with self.assertRaisesRegex(hypar.torch.Cannot, "NoneType.*give it all its arguments"):
             graph(Masked(), torch.randn(3, 4))
+
+    def test_complex(self):
+        """A complex parameter is refused; complex numbers of pairs are opaque where they are not turned by known ones."""
+        class Waves(nn.Module):
+            def __init__(self, is_complex):
+                super().__init__()
+                self.is_complex = is_complex
+                self.factor = nn.Parameter(torch.randn(4, dtype=torch.cfloat) if is_complex else torch.randn(4, 2))
+
+            def forward(self, x):
+                waves = torch.fft.rfft(x)
+                kept = torch.zeros_like(waves)
+                kept[:, :4] = waves[:, :4] * (self.factor if self.is_complex else torch.view_as_complex(self.factor))
+                return torch.fft.irfft(kept, n=x.shape[-1])
+        with self.assertRaisesRegex(hypar.torch.Cannot, "^parameter 'factor' is complex64, expected real numbers: torch.view_as_complex"):
+            graph(Waves(True), torch.randn(3, 8))
+        made = graph(Waves(False), torch.randn(3, 8))
+        self.assertTrue(made.opaque)
+        self.assertEqual(list(made.params), ["factor"])
 
     def test_known_shapes(self):
         """Integers of the samples in the shape of what the network computes are inputs; labels that differ by sample end in an opaque loss."""

@@ -234,6 +234,12 @@ def scaled():
     return Scaled(), {"ids": ids[:, :-1], "more": ids[:, :-1].flip(1)}, ids[:, 1:]
 
 
+def second():
+    """Classes that are the second of three dimensions."""
+    g = torch.Generator().manual_seed(1)
+    return nn.Sequential(nn.Conv1d(4, 8, 3), nn.ReLU(), nn.Conv1d(8, 6, 1)), {"input": torch.randn(BATCH, 4, 12, generator=g)}, torch.randint(0, 6, (BATCH, 10), generator=g)
+
+
 class RotaryBlock(nn.Module):
     """Attention that cuts the tables itself where the model does not, or that has tables of its own."""
 
@@ -311,7 +317,7 @@ def layerdrop():
 
 
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "scaled": scaled, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS, **exported.NETS}
+        "recurrent": recurrent, "pair": pair, "scaled": scaled, "second": second, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS, **exported.NETS}
 
 
 LOSSES = {"targets": "models:classes_and_boxes"}  # by network: a function of what it returns and of the target
@@ -337,6 +343,7 @@ def plain(name, how):
         elif target is None:
             loss = next(x for x in out if x.dim() == 0) if isinstance(out, tuple) else out["loss"]
         else:
+            out = out if out[..., 0].numel() == target.numel() else out.movedim(1, -1)  # classes are last, or second
             loss = nn.functional.cross_entropy(out.flatten(0, -2), target.flatten())
         loss.backward()
         if "clip" in how:
@@ -363,6 +370,7 @@ CASES = [
     ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
     ("dp", "scaled", 2, {"data": 2, "begin": "state"}),
     ("stages", "scaled", 2, "second"),
+    ("dp", "second", 2, {"data": 2, "micro_batches": 2}),
     ("dp", "summed", 2, {"data": 2, "micro_batches": 2}),
     ("gpipe", "summed", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("dp", "targets", 2, {"data": 2, "micro_batches": 2}),
@@ -371,6 +379,7 @@ CASES = [
     ("bf16", "targets", 2, {"tensor": 2, **BF16}),
     ("gpipe", "detector", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("tensor", "llama", 2, {"tensor": 2}),
+    ("tensor", "olmo2", 2, {"tensor": 2}),  # two modules read a sum, whose error is summed once
     ("tensor", "packed", 2, {"tensor": 2}),
     ("stages", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes; the second has a parameter by two names
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),

@@ -22,6 +22,7 @@ class Op:
     def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given, node):
         self.name, self.kind, self.inputs, self.attrs, self.outputs = name, kind, inputs, attrs, outputs
         self.path, self.leaf, self.given, self.node = path, leaf, given, node
+        self.begin = None  # of an operator that the model writes out: the node that it reads
 
     def wanted(self, taken):
         """The path of its module, if that is this operator alone; else that and its kind."""

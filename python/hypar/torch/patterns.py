@@ -5,6 +5,7 @@ import operator
 
 import torch
 
+from .saved import kernels_of
 from .table import base_name
 from .views import Tensor
 
@@ -34,6 +35,39 @@ def _either(node, first, second):
         if first(x) and second(y):
             return x, y
     return None
+
+
+def written(call, y, x):
+    """y, by an operator that the model writes out between the node x and this one: it says how many kernels that takes."""
+    op = y is not None and _op_of(call.graph, y)
+    if op:
+        op.begin = strip(x)
+        nodes = _between(call, op.begin)
+        kinds = tuple(name_of(n) for n in nodes)
+        if kinds not in call.t.kernels:
+            call.t.kernels[kinds] = kernels_of(nodes, call.t.host)
+        counts = call.t.kernels[kinds] or (1, 1)
+        op.attrs.update({key: n for key, n in zip(("forward_steps", "backward_steps"), counts) if n > 1})
+    return y
+
+
+def _op_of(graph, y):
+    """The operator that computes a value, behind those that move its elements."""
+    op = graph.writer(y)
+    while op is not None and op.kind in ("reshape", "transpose"):
+        op = graph.writer_of(op.inputs[0])
+    return op
+
+
+def _between(call, first):
+    """The nodes of this one's value that follow from `first`, but for what is known, in their order."""
+    found, left = set(), [call.node]
+    while left:
+        node = left.pop()
+        if node is not first and node not in found and node.op == "call_function" and node not in call.t.host.values:
+            found.add(node)
+            left += node.all_input_nodes
+    return sorted(found)
 
 
 def _same(a, b, depth=2):
@@ -92,8 +126,9 @@ def written_norm(call, *_):
     if name_of(spread) == "var" and not is_layer_norm:
         return None
     from .layers import norm
-    value = call.tensor(call.t.value(centre if is_layer_norm else x))
-    return norm(call, "layer_norm" if is_layer_norm else "rms_norm", value, value.size[-1:], [None], eps)
+    x = centre if is_layer_norm else x
+    value = call.tensor(call.t.value(x))
+    return written(call, norm(call, "layer_norm" if is_layer_norm else "rms_norm", value, value.size[-1:], [None], eps), x)
 
 
 def _biased(var):
@@ -123,7 +158,7 @@ def _norm_param(call, x, y, at):
         if (writer and writer.kind in kinds and len(writer.inputs) == at and w.size == value.size[-1:] and
                 value.shape[-1:] == w.size and value.whole() and not call.graph.read(value.base)):
             writer.inputs.append(w.base)
-            return value
+            return written(call, value, writer.begin) if writer.begin is not None else value
     return None
 
 
@@ -147,7 +182,8 @@ def activation(call, *_):
         kind = _kind_of(call, inside[::-1], *border) if len(border) == 1 and len(inside) > 1 else None
         if kind:
             from .elementwise import unary
-            return unary(call, kind, call.t.value(border.pop()))
+            x = border.pop()
+            return written(call, unary(call, kind, call.t.value(x)), x)
     return None
 
 
@@ -218,7 +254,7 @@ def rope(call):
         found = _rotated(call, strip(first), strip(second))
         if found:
             x, cos, sin = found
-            return _emit_rope(call, call.tensor(call.t.value(x)), cos, sin)
+            return written(call, _emit_rope(call, call.tensor(call.t.value(x)), cos, sin), x)
     return None
 
 
@@ -295,7 +331,7 @@ def rope_halves(call):
     if {(h[1], id(table)) for h, table in others} != wanted or any(h[0] is not a[0] for h, _ in others):
         return None
     tables = [torch.cat([t, t], -1) for t in (_table(call, cos), _table(call, sin))]
-    return _emit_rope(call, call.tensor(call.t.value(a[0])), *tables)
+    return written(call, _emit_rope(call, call.tensor(call.t.value(a[0])), *tables), a[0])
 
 
 def turns_pairs(call):

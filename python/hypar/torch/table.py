@@ -45,10 +45,10 @@ def known(target):
 
 def opaque(call, why):
     """An operator whose outputs' shapes alone are known: one of ours for each of them."""
-    inputs = [x for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs))) if isinstance(x, Tensor)]
+    given = [getattr(x, "pairs", x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))]  # of complex numbers
+    inputs = [x for x in given if isinstance(x, Tensor)]
     if not any(x.sample is not None for x in inputs):  # integers of the samples are what it depends on
-        inputs += [call.tensor(x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))
-                   if getattr(x, "data", None) is True]
+        inputs += [call.tensor(x) for x in given if getattr(x, "data", None) is True]
     value = call.node.meta["val"]
     saved = saved_of([call.node], call.t.host)
 

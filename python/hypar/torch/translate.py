@@ -155,6 +155,7 @@ class Translation:
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these
+        self.kernels = {}  # by functions of an operator that is written out: how many kernels these take
         self.symbolic = bool(self.host.sizes)
         types = {x.dtype for x in (*model.parameters(), *model.buffers()) if x.is_floating_point()}
         self.eps = max(torch.finfo(kind).eps for kind in types | {torch.float32})
@@ -188,6 +189,8 @@ class Translation:
     def known_tensor(self, call, known, name):
         """An input of the network for what is known beforehand or follows from the model's integers."""
         value = known.value
+        if value.is_complex():
+            raise table.Unknown("complex numbers that are known, beside others")
         key = known.node, value.dtype
         if key in self._constants:
             return self._constants[key]
@@ -264,6 +267,8 @@ class Translation:
         return node in self.host.values
 
     def _param(self, name, parameter):
+        if parameter.is_complex():
+            raise Cannot(f"parameter '{name}' is {str(parameter.dtype)[6:]}, expected real numbers: torch.view_as_complex() of a parameter of pairs")
         if name not in self.params:
             self.params[name] = self.graph.add_param(name, parameter.detach(), parameter.requires_grad)
         return self.params[name]

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/walk.h"
+#include "run/backend/cuda/affine.h"
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/formulas.h"
 #include "run/backend/cuda/launch.h"

@@ -1,5 +1,5 @@
 /* The text of a kernel from the nest of an operator, and the numbers that it is called with. */
-#include "run/backend/cuda/generate.h"
+#include "run/backend/cuda/affine.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -113,90 +113,9 @@ static bool has_axis(axis_set set, int axis)
     return set >> axis & 1;
 }
 
-/* How the position along a dimension follows from axes of the pass. */
-enum follows {
-    FOLLOWS_AXIS,       /* stride * axis - pad */
-    FOLLOWS_TAPS,       /* stride * axis - pad + dilation * tap */
-    FOLLOWS_TRANSPOSED, /* (axis + pad - dilation * tap) / stride, where that is a whole number
-                         */
-    FOLLOWS_WINDOW,     /* the formula goes over a window of positions */
-};
-
-static enum follows follows_of(const struct generator *g, const struct dim_map *dim)
-{
-    bool taps = dim->taps && has_axis(g->target->axes, dim->taps);
-    bool transposed =
-        g->nest->kind == OP_CONV_TRANSPOSE || g->nest->kind == OP_GROUP_CONV_TRANSPOSE;
-    if (dim->divide && transposed && taps)
-        return FOLLOWS_TRANSPOSED;
-    if (dim->divide || (dim->taps && !taps))
-        return FOLLOWS_WINDOW;
-    return taps ? FOLLOWS_TAPS : FOLLOWS_AXIS;
-}
-
-static int64_t dilation_of(const struct generator *g, int d)
-{
-    return hp_attr_int(g->nest->attrs, ATTR_DILATION, d - 2, 1);
-}
-
-static bool is_whole(const struct operand *o, int d)
-{
-    return o->dim[d].kind == DIM_WHOLE && o->size[d] > 1;
-}
-
-static const struct view *target_view(const struct generator *g)
-{
-    const struct target *t = g->target;
-    return t->grad ? &g->call->grad[t->to] : &g->call->value[t->to];
-}
-
-static void affine_axis(const struct generator *g, struct affine *f, const struct dim_map *dim,
-                        int d, int64_t stride)
-{
-    f->axes |= 1u << dim->axis[0];
-    f->step[dim->axis[0]] += dim->stride * stride;
-    f->base -= dim->pad * stride;
-    if (follows_of(g, dim) == FOLLOWS_TAPS) {
-        f->axes |= 1u << dim->taps;
-        f->step[dim->taps] += dilation_of(g, d) * stride;
-    }
-}
-
-/* The target is addressed by positions where its dimensions are windows. */
-static struct affine affine_of(const struct generator *g, int o, const struct view *view)
-{
-    const struct operand *operand = &g->nest->operand[o];
-    bool target = view == target_view(g);
-    struct affine f = { .base = 0 };
-    for (int d = 0; d < operand->n_dims; d++) {
-        const struct dim_map *dim = &operand->dim[d];
-        int64_t stride = view->stride[d];
-        f.base -= view->box.dim[d].lo * stride;
-        if (dim->kind == DIM_AXIS) {
-            enum follows follows = follows_of(g, dim);
-            if (follows == FOLLOWS_AXIS || (follows == FOLLOWS_TAPS && !target)) {
-                affine_axis(g, &f, dim, d, stride);
-            } else {
-                f.has_position[d] = true;
-                f.position[d] = stride;
-            }
-        } else if (dim->kind == DIM_PRODUCT) {
-            for (int i = dim->n_axes - 1; i >= 0; i--) {
-                f.step[dim->axis[i]] += stride;
-                f.axes |= 1u << dim->axis[i];
-                stride *= g->nest->axis[dim->axis[i]].extent;
-            }
-        } else if (is_whole(operand, d)) {
-            f.whole_extent = operand->size[d];
-            f.whole = stride;
-        }
-    }
-    return f;
-}
-
 static struct place new_place(struct generator *g, int o, const struct view *view)
 {
-    struct affine f = affine_of(g, o, view);
+    struct affine f = hp_cuda_affine_of(g->call, g->target, o, view);
     struct place p = { .data = new_data(g, view->data), .whole = NONE };
     for (int d = 0; d < MAX_DIMS; d++)
         p.position[d] = f.has_position[d] ? number(g, f.position[d]) : NONE;
@@ -427,7 +346,7 @@ static void find_outer(struct generator *g)
             for (int f = 0; f < dim->n_axes; f++)
                 add_outer_axis(g, dim->axis[f]);
         } else if (dim->kind == DIM_AXIS) {
-            enum follows follows = follows_of(g, dim);
+            enum follows follows = hp_cuda_follows(g->nest, g->target, dim);
             if (follows == FOLLOWS_AXIS) {
                 add_outer_axis(g, dim->axis[0]);
                 g->out->leaves_out |= dim->stride != 1;
@@ -436,7 +355,7 @@ static void find_outer(struct generator *g)
             add_loop(g->outer, &g->n_outer, LOOP_POSITION, d, box);
             if (follows != FOLLOWS_WINDOW)
                 g->derived |= 1u << dim->axis[0];
-        } else if (is_whole(o, d) && !g->pair) {
+        } else if (hp_cuda_is_whole(o, d) && !g->pair) {
             add_loop(g->outer, &g->n_outer, LOOP_WHOLE, 0, (struct range){ 0, o->size[d] });
         }
     }
@@ -453,7 +372,7 @@ static void find_inner(struct generator *g)
     for (int i = 0; i < g->nest->n_operands && !t->formula; i++) {
         const struct operand *o = &g->nest->operand[i];
         for (int d = 0; d < o->n_dims; d++)
-            if ((t->reads | t->reads_grad) >> i & 1 && is_whole(o, d) &&
+            if ((t->reads | t->reads_grad) >> i & 1 && hp_cuda_is_whole(o, d) &&
                 !has_loop(g->outer, g->n_outer, LOOP_WHOLE, 0))
                 add_loop(g->inner, &g->n_inner, LOOP_WHOLE, 0, (struct range){ 0, o->size[d] });
     }
@@ -489,7 +408,7 @@ static int window_dim(const struct generator *g, int axis)
     const struct operand *o = &g->nest->operand[g->target->to];
     for (int d = 0; d < o->n_dims; d++)
         if (o->dim[d].kind == DIM_AXIS && o->dim[d].axis[0] == axis &&
-            follows_of(g, &o->dim[d]) == FOLLOWS_WINDOW)
+            hp_cuda_follows(g->nest, g->target, &o->dim[d]) == FOLLOWS_WINDOW)
             return d;
     return NONE;
 }
@@ -506,7 +425,7 @@ static int window_numbers(struct generator *g, const struct operand *x, int d)
     number(g, dim->span);
     number(g, dim->divide);
     number(g, x->size[d]);
-    number(g, dilation_of(g, d));
+    number(g, hp_cuda_dilation(g->nest, d));
     number(g, hp_attr_int(attrs, ATTR_COUNT_PAD, 0, 1));
     number(g, hp_attr_int(attrs, ATTR_PAD, spatial + d - 2, 0));
     number(g, g->nest->kind == OP_RESIZE_LINEAR);
@@ -541,10 +460,11 @@ static void say_derived(struct generator *g)
     const struct operand *o = &g->nest->operand[g->target->to];
     for (int d = 0; d < o->n_dims; d++) {
         const struct dim_map *dim = &o->dim[d];
-        enum follows follows = dim->kind == DIM_AXIS ? follows_of(g, dim) : FOLLOWS_AXIS;
+        enum follows follows =
+            dim->kind == DIM_AXIS ? hp_cuda_follows(g->nest, g->target, dim) : FOLLOWS_AXIS;
         if (follows != FOLLOWS_TAPS && follows != FOLLOWS_TRANSPOSED)
             continue;
-        int a = dim->axis[0], dilation = number(g, dilation_of(g, d));
+        int a = dim->axis[0], dilation = number(g, hp_cuda_dilation(g->nest, d));
         bool taps = follows == FOLLOWS_TAPS;
         int64_t stride = hp_attr_int(g->nest->attrs, ATTR_STRIDE, d - 2, 1);
         int by = number(g, taps ? dim->stride : stride);
@@ -563,24 +483,14 @@ static void say_derived(struct generator *g)
     }
 }
 
-/* May some index be a position outside of the tensor? */
-static bool may_leave(const struct generator *g, const struct operand *o, int d)
-{
-    const struct dim_map *dim = &o->dim[d];
-    return dim->kind == DIM_AXIS &&
-           ((follows_of(g, dim) == FOLLOWS_TAPS && g->nest->axis[dim->taps].extent > 1) ||
-            dim->pad != 0 ||
-            (g->nest->axis[dim->axis[0]].extent - 1) * dim->stride >= o->size[d]);
-}
-
 static void say_outside(struct generator *g, const struct operand *o, int d)
 {
     const struct dim_map *dim = &o->dim[d];
     int stride = number(g, dim->stride), pad = number(g, dim->pad),
         size = number(g, o->size[d]);
     say(g, "is_outside(p.v[%d] * a%d - p.v[%d]", stride, dim->axis[0], pad);
-    if (follows_of(g, dim) == FOLLOWS_TAPS)
-        say(g, " + p.v[%d] * a%d", number(g, dilation_of(g, d)), dim->taps);
+    if (hp_cuda_follows(g->nest, g->target, dim) == FOLLOWS_TAPS)
+        say(g, " + p.v[%d] * a%d", number(g, hp_cuda_dilation(g->nest, d)), dim->taps);
     say(g, ", p.v[%d])", size);
 }
 
@@ -590,7 +500,8 @@ static void say_checks(struct generator *g, int i)
     const struct operand *o = &g->nest->operand[i];
     for (int d = 0; d < o->n_dims; d++) {
         const struct dim_map *dim = &o->dim[d];
-        enum follows follows = dim->kind == DIM_AXIS ? follows_of(g, dim) : FOLLOWS_WINDOW;
+        enum follows follows =
+            dim->kind == DIM_AXIS ? hp_cuda_follows(g->nest, g->target, dim) : FOLLOWS_WINDOW;
         if (follows == FOLLOWS_TRANSPOSED) {
             const struct attrs *attrs = g->nest->attrs;
             int by = number(g, hp_attr_int(attrs, ATTR_STRIDE, d - 2, 1));
@@ -599,8 +510,9 @@ static void say_checks(struct generator *g, int i)
                 "if (p%d < 0 || p%d %% Index(p.v[%d])) continue;\n"
                 "p%d /= Index(p.v[%d]);\nif (p%d >= p.v[%d]) continue;\n",
                 d, dim->axis[0], number(g, hp_attr_int(attrs, ATTR_PAD, d - 2, 0)), dim->taps,
-                number(g, dilation_of(g, d)), d, d, by, d, by, d, number(g, o->size[d]));
-        } else if (follows != FOLLOWS_WINDOW && may_leave(g, o, d)) {
+                number(g, hp_cuda_dilation(g->nest, d)), d, d, by, d, by, d,
+                number(g, o->size[d]));
+        } else if (follows != FOLLOWS_WINDOW && hp_cuda_may_leave(g->nest, g->target, o, d)) {
             say(g, "if (");
             say_outside(g, o, d);
             say(g, ") continue;\n");
@@ -614,7 +526,8 @@ static void say_windows(struct generator *g)
     const struct operand *x = &g->nest->operand[0];
     bool any = false;
     for (int d = 1; d < x->n_dims; d++) {
-        if (x->dim[d].kind != DIM_AXIS || follows_of(g, &x->dim[d]) != FOLLOWS_WINDOW)
+        if (x->dim[d].kind != DIM_AXIS ||
+            hp_cuda_follows(g->nest, g->target, &x->dim[d]) != FOLLOWS_WINDOW)
             continue;
         if (!any)
             say(g, "window in[5] = { { 0, 1, 1, 1 }, { 0, 1, 1, 1 }, { 0, 1, 1, 1 }, "
@@ -632,13 +545,14 @@ static bool is_one_axis(const struct generator *g, int o, const struct view *vie
                         const struct loop *outer, const struct loop *inner)
 {
     const struct operand *operand = &g->nest->operand[o];
-    struct affine f = affine_of(g, o, view);
+    struct affine f = hp_cuda_affine_of(g->call, g->target, o, view);
     int a = outer->i, b = inner->i;
     for (int d = 0; d < operand->n_dims; d++) {
         const struct dim_map *dim = &operand->dim[d];
         bool here = dim->kind == DIM_AXIS && (dim->axis[0] == a || dim->axis[0] == b ||
                                               dim->taps == a || dim->taps == b);
-        if (here && (follows_of(g, dim) != FOLLOWS_AXIS || may_leave(g, operand, d)))
+        if (here && (hp_cuda_follows(g->nest, g->target, dim) != FOLLOWS_AXIS ||
+                     hp_cuda_may_leave(g->nest, g->target, operand, d)))
             return false;
     }
     return f.step[a] == f.step[b] * (inner->range.hi - inner->range.lo);
@@ -745,8 +659,9 @@ static void say_inside(struct generator *g)
 {
     const struct operand *o = &g->nest->operand[g->target->to];
     for (int d = 0; d < o->n_dims; d++)
-        if (o->dim[d].kind == DIM_AXIS && follows_of(g, &o->dim[d]) == FOLLOWS_AXIS &&
-            may_leave(g, o, d)) {
+        if (o->dim[d].kind == DIM_AXIS &&
+            hp_cuda_follows(g->nest, g->target, &o->dim[d]) == FOLLOWS_AXIS &&
+            hp_cuda_may_leave(g->nest, g->target, o, d)) {
             say(g, " && !");
             say_outside(g, o, d);
         }
@@ -999,17 +914,4 @@ char *hp_cuda_source(struct arena *arena, const struct generated *g)
 {
     return hp_arena_printf(arena, "%s%s%s%s", g->types, hp_cuda_generic,
                            g->in_columns ? hp_cuda_columns : "", g->text);
-}
-
-bool hp_cuda_affine(const struct kernel_call *call, const struct target *target, int o,
-                    bool grad, struct affine *out)
-{
-    const struct generator g = { .call = call, .nest = call->nest, .target = target };
-    const struct operand *operand = &call->nest->operand[o];
-    *out = affine_of(&g, o, grad ? &call->grad[o] : &call->value[o]);
-    for (int d = 0; d < operand->n_dims; d++)
-        if (out->has_position[d] ||
-            (operand->dim[d].kind == DIM_AXIS && may_leave(&g, operand, d)))
-            return false;
-    return true;
 }

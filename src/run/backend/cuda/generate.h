@@ -53,19 +53,6 @@ void hp_cuda_targets(const struct kernel_call *call, each_target *f, void *who);
 void hp_cuda_generate(struct generated *g, const struct kernel_call *call,
                       const struct target *target, bool in_columns);
 
-/* Where the elements of an operand lie: at base + the sum of step * index over its axes, and
- * whole * index over a dimension without an axis. */
-struct affine {
-    axis_set axes;
-    int64_t base, step[MAX_AXES], whole, whole_extent; /* extent 0: there is none */
-    bool has_position[MAX_DIMS]; /* dimensions that positions along windows are for */
-    int64_t position[MAX_DIMS];
-};
-
-/* False: not every index has an element, or not one that follows from axes alone. */
-bool hp_cuda_affine(const struct kernel_call *call, const struct target *target, int o,
-                    bool grad, struct affine *out);
-
 /* The whole source. */
 char *hp_cuda_source(struct arena *arena, const struct generated *g);
 
