@@ -10,11 +10,6 @@
 #include "graph/autocast.h"
 #include "machine/machine.h"
 
-bool hp_has_kernels(const struct hypar_device *device)
-{
-    return !device->roofline && hp_kernels_known(device);
-}
-
 static bool is_short(enum hypar_precision precision)
 {
     return hp_precision_bytes(precision) < hp_precision_bytes(HYPAR_FP32);
@@ -36,7 +31,8 @@ struct kernel_place hp_kernel_place(const struct hypar_device *device,
 
 bool hp_runs_kernels(const struct kernel_place *at)
 {
-    return at->kernels != HYPAR_KERNELS_NONE && !at->profile && hp_has_kernels(at->device);
+    return at->kernels != HYPAR_KERNELS_NONE && !at->profile && !at->device->roofline &&
+           (hp_kernels_known(at->device) || hp_launch_s(at) > 0);
 }
 
 /* Products ------------------------------------------------------------------------------ */

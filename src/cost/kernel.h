@@ -65,10 +65,8 @@ struct kernel_place hp_kernel_place(const struct hypar_device *device,
                                     enum hypar_precision precision,
                                     const struct hypar_framework *framework);
 
-/* Are the figures of the device's kernels known, and used on this machine? */
-bool hp_has_kernels(const struct hypar_device *device);
-
-/* Do passes run as kernels here, rather than each by itself? */
+/* Do passes run as kernels here, rather than each by itself? They do if the rates of kernels
+ * are known, or if the framework's launches take time. */
 bool hp_runs_kernels(const struct kernel_place *at);
 
 /* One pass on one part. */

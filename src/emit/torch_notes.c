@@ -4,6 +4,7 @@
 #include "base/word.h"
 #include "emit/torch.h"
 #include "emit/torch_limits.h"
+#include "machine/machine.h"
 #include "plan/check.h"
 
 static int degree_of(const struct hypar_plan *plan, int op, char name)
@@ -105,7 +106,7 @@ static bool note_framework(const struct hypar_plan *plan, char *text, size_t siz
     return plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER;
 }
 
-/* For devices whose host launches kernels one by one: GPUs; one of them was measured. */
+/* For devices whose kernels are known and launched one by one: GPUs; one was measured. */
 static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
 {
     const struct hypar_device *device = hypar_machine_device(plan->machine, 0);
@@ -113,7 +114,7 @@ static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
              "measured scripts took 1.2 to 2.2 times the predicted step on an H200: "
              "docs/formats-torch.md");
     return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
-           device->kernels.eager_launch_s > 0;
+           device->kernels.eager_launch_s > 0 && hp_kernels_known(device);
 }
 
 target_note *const hp_torch_notes[] = {

@@ -345,7 +345,9 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
 bool hp_kernels_known(const struct hypar_device *device)
 {
     static const struct hypar_kernel_figures not_measured;
-    return memcmp(&device->kernels, &not_measured,
+    struct hypar_kernel_figures rates = device->kernels;
+    rates.eager_launch_s = 0; /* the host's */
+    return memcmp(&rates, &not_measured,
                   offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
 }
 

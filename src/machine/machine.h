@@ -237,7 +237,7 @@ bool hp_machine_may_be_path(const char *word);
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
 bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b);
-/* Are the figures of the device's kernels known? */
+/* Are the rates of the device's kernels known? */
 bool hp_kernels_known(const struct hypar_device *device);
 /* Where the kernels of some devices are known and those of others are not, all take the times
  * of the roofline (hypar_device.roofline); so do the devices of machines made from this one. */

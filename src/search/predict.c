@@ -31,11 +31,13 @@ static double step_operations(const struct hypar_graph *g, double *macs)
 
 /* Speeds --------------------------------------------------------------------------------- */
 
-static bool knows_kernels(const struct hypar_machine *machine)
+static bool runs_kernels(const struct problem *problem)
 {
-    for (int r = 0; r < machine->n_runs; r++)
-        if (hp_has_kernels(&machine->runs[r].device))
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++) {
+        struct kernel_place at = hp_problem_place(problem, d);
+        if (hp_runs_kernels(&at))
             return true;
+    }
     return false;
 }
 
@@ -61,7 +63,7 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
     int n = hypar_machine_device_count(problem->machine);
     double *speed = NEW(arena, double, n), macs;
     double operations = step_operations(problem->graph, &macs);
-    bool kernels = knows_kernels(problem->machine);
+    bool kernels = runs_kernels(problem);
     for (int d = 0; d < n; d++) {
         struct kernel_place at = hp_problem_place(problem, d);
         if (d > 0 && at.device == hypar_machine_device(problem->machine, d - 1)) {
@@ -268,7 +270,7 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(problem->machine);
-    bool kernels = knows_kernels(problem->machine);
+    bool kernels = runs_kernels(problem);
     double *seconds = NEW(&scratch, double, n), most = 0;
     const double *op_per_s = hp_device_speeds(&scratch, problem, n);
     for (int op = 0; op < problem->graph->n_ops; op++)

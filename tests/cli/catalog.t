@@ -213,7 +213,7 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways;
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "fp8_op_per_s": 0, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "power_limit_w": 0, "busy_w": 0, "fp64_op_j": 0, "fp32_op_j": 0, "tf32_op_j": 0, "bf16_op_j": 0, "fp8_op_j": 0, "vector_op_j": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "column_sums": 0, "attention_efficiency": 0, "attention_backward": 0, "attention_width": 0, "attention_keys": 0, "attention_causal": 0, "flash2_share": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "comm_share": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "fp8_op_per_s": 0, "efficiency": 0.5, "memory_bytes": 16000000000, "usable_bytes": 0, "context_bytes": 0, "workspace_bytes": 0, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "idle_w": 0, "power_limit_w": 0, "busy_w": 0, "fp64_op_j": 0, "fp32_op_j": 0, "tf32_op_j": 0, "bf16_op_j": 0, "fp8_op_j": 0, "vector_op_j": 0, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "column_sums": 0, "attention_efficiency": 0, "attention_backward": 0, "attention_width": 0, "attention_keys": 0, "attention_causal": 0, "flash2_share": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 2.6e-05, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "comm_share": 0, "jitter": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1
@@ -241,6 +241,8 @@ $ hypar machines ring:1
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
+> eager-launch             26 us  that the host takes to launch a kernel, one by
+>                                 one
 > 0, without effect: fp8, usable-memory, context-memory, workspace-memory,
 > idle-power, power-limit, busy-power, fp64-energy, fp32-energy, tf32-energy,
 > bf16-energy, fp8-energy, vector-energy, reduction-length, output-length,
@@ -248,11 +250,11 @@ $ hypar machines ring:1
 > column-efficiency, compiled-column-efficiency, window-efficiency,
 > scatter-efficiency, column-sums, attention-efficiency, attention-backward,
 > attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
-> reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, comm-latency, copy-bandwidth, comm-share, jitter
+> reduction-time, column-time, summed-time, vector-rate, compiled-launch,
+> comm-latency, copy-bandwidth, comm-share, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
-> a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
-> efficiency, latency and link energy assumed
+> a node as in AWS p3dn.24xlarge; launches one by one like h200; energy: Horowitz
+> ISSCC'14, O'Connor MICRO'17; efficiency, latency and link energy assumed
 > Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
 > all convolutions from 0.29 times.
 $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
@@ -333,6 +335,8 @@ $ hypar machines cluster:1x2
 > multiply-energy         3.7 pJ  energy of a 32-bit multiplication
 > sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy             125 pJ  energy of a 32-bit access to the device's memory
+> eager-launch             26 us  that the host takes to launch a kernel, one by
+>                                 one
 > 0, without effect: fp8, usable-memory, context-memory, workspace-memory,
 > idle-power, power-limit, busy-power, fp64-energy, fp32-energy, tf32-energy,
 > bf16-energy, fp8-energy, vector-energy, reduction-length, output-length,
@@ -340,11 +344,11 @@ $ hypar machines cluster:1x2
 > column-efficiency, compiled-column-efficiency, window-efficiency,
 > scatter-efficiency, column-sums, attention-efficiency, attention-backward,
 > attention-width, attention-keys, attention-causal, flash2-share, kernel-time,
-> reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, comm-latency, copy-bandwidth, comm-share, jitter
+> reduction-time, column-time, summed-time, vector-rate, compiled-launch,
+> comm-latency, copy-bandwidth, comm-share, jitter
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
-> a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
-> efficiency, latency and link energy assumed
+> a node as in AWS p3dn.24xlarge; launches one by one like h200; energy: Horowitz
+> ISSCC'14, O'Connor MICRO'17; efficiency, latency and link energy assumed
 > Not calibrated: a step may take 0.62 to 1.6 times the prediction, one that is
 > all convolutions from 0.29 times.
 

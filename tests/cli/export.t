@@ -255,7 +255,7 @@ $ hypar plan gpt2 --on full:4 --planner mp --for torch --batch 6 --micro-batches
 ? 1
 
 $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
-> lenet5, batch 32, on 4 devices, for deepspeed: planner hybrid
+> lenet5, batch 32, on 4 devices, for deepspeed: planner dp
 > Left out: 1f1b, gpipe, zb-h1, zb-h2, flexflow; 1f1b: op 'conv1': axis 'n' is
 >           split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can
 >           run (data 4, tensor 1, pipeline 1); --planner NAME tells why of each,

@@ -747,3 +747,17 @@ $ hypar plan llama3-8b --batch 16 --on cluster:2x8,device=h100 --precision bf16 
 > devices' memory twice as fast                    751 ms   -6.5 %  55.7 GB
 > links inside nodes twice as fast                 794 ms   -1.2 %  55.7 GB
 > links between nodes twice as fast                802 ms   -0.1 %  55.7 GB
+
+A framework's devices have equal shares, also where they are not alike.
+$ hypar plan mlp:64-128-10 --batch 64 --on cluster:1x2,device=h100+cluster:1x2,device=a100 --planner dp --for torch -qo $TMP/equal.json 2>/dev/null && grep -c '"sizes"' $TMP/equal.json
+> 0
+? 1
+$ hypar plan mlp:64-128-10 --batch 64 --on cluster:1x2,device=h100+cluster:1x2,device=a100 --planner dp -qo $TMP/unequal.json && hypar export $TMP/unequal.json --to torch -o $TMP/unequal.py 2>&1 | tail -1
+> hypar: $TMP/unequal.json: op 'fc1': axis 'n' of 64 has 4 unequal parts, PyTorch's are equal; expected no "sizes"
+
+The host launches a framework's kernels one by one, also on devices whose rates nobody measured.
+$ hypar plan mlp:64-128-10 --batch 64 --on full:2 --planner dp --for torch 2>/dev/null | grep Kernels
+> Kernels: eager: 11 kernels, launched in 286 us, which the step waits for.
+$ hypar plan mlp:64-128-10 --batch 64 --on full:2 --planner dp | grep -c Kernels
+> 0
+? 1
