@@ -111,7 +111,7 @@ static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
 {
     const struct hypar_device *device = hypar_machine_device(plan->machine, 0);
     snprintf(text, size,
-             "measured scripts took 1.2 to 2.2 times the predicted step on an H200: "
+             "measured scripts took 1.1 to 2.0 times the predicted step on an H200: "
              "docs/formats-torch.md");
     return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
            device->kernels.eager_launch_s > 0 && hp_kernels_known(device);

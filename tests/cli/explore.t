@@ -194,7 +194,7 @@ $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --o
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
 $ cd $TMP; hypar explore lenet5 --on die.json --bandwidth 4GB/s --planner dp --csv die.csv | grep ' us '; word=$(grep -m 1 -o 'torus[^"]*' die.csv); echo "$word"; hypar explore lenet5 --on "$word" --bandwidth 4GB/s --planner dp | grep ' us '
 >     4GB/s  55.6 us  576 k*  3.6 %  1.48 MB  1.4 mJ  970 kB
-> torus:2x2,fp32=10TFLOP/s,fp64=5TFLOP/s,bf16=10TFLOP/s,fp16=10TFLOP/s,tf32=10TFLOP/s,memory-bandwidth=400GB/s,bandwidth=4GB/s
+> torus:2x2,fp32=10TFLOP/s,fp64=5TFLOP/s,bf16=10TFLOP/s,fp16=10TFLOP/s,tf32=10TFLOP/s,memory-bandwidth=400GB/s,eager-launch=0s,bandwidth=4GB/s
 >     4GB/s  55.6 us  576 k*  3.6 %  1.48 MB  1.4 mJ  970 kB
 $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ --topology torus,mesh,cluster --bandwidth 1GB/s,4GB/s --planner dp,1f1b --svg own.svg
 > lenet5, batch 32, on 6 machines like

@@ -268,11 +268,11 @@ $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --m
 
 The predicted step of an H200 comes with the steps that were measured there.
 $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:2,device=h200 --planner dp --for torch -o $TMP/h200.json 2>&1 | grep -A1 measured
-> hypar: note: measured scripts took 1.2 to 2.2 times the predicted step on an
+> hypar: note: measured scripts took 1.1 to 2.0 times the predicted step on an
 >        H200: docs/formats-torch.md
 > --
-> 8 of 10 such steps take 2.68 ms to 8.69 ms (6 measured: exported scripts: gpt2,
-> llama, vit). Why so wide: the measured steps scatter (35 %); messages and
+> 8 of 10 such steps take 2.32 ms to 8.26 ms (11 measured: exported scripts: gpt2,
+> llama, vit). Why so wide: the measured steps scatter (39 %); messages and
 > launches that a step waits for are predicted less well (30 %).
 
 $ hypar plan lenet5 --on full:4 --for jax

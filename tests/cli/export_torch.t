@@ -1614,18 +1614,18 @@ $ sed 's/"kind": "gelu"/"kind": "opaque", "attrs": {"shape": [8, 8, 32]}/' tests
 
 On devices with units for bf16 plans for a framework have bf16 and adamw, unless others are asked for; what PyTorch saves operator by operator is counted.
 $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--as compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --as $f --json | grep -m1 -o '"saved_bytes": [0-9]*'; done
-> hypar: note: measured scripts took 1.2 to 2.2 times the predicted step on an
+> hypar: note: measured scripts took 1.1 to 2.0 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
 > 0
-> hypar: note: measured scripts took 1.2 to 2.2 times the predicted step on an
+> hypar: note: measured scripts took 1.1 to 2.0 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, on 2 devices, for torch: planner dp
 > 0
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
-> hypar: note: measured scripts took 1.2 to 2.2 times the predicted step on an
+> hypar: note: measured scripts took 1.1 to 2.0 times the predicted step on an
 >        H200: docs/formats-torch.md
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 0

@@ -711,7 +711,7 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
 > sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
 > 0 %.
-> 8 of 10 such steps take 12.7 ms to 23.3 ms (61 measured: h100). Why so wide: no
+> 8 of 10 such steps take 12.6 ms to 23.2 ms (61 measured: h100). Why so wide: no
 > step was measured with this device and this framework together (24 %).
 > Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as
 > hypar: $TMP/tight.json: device 0 needs 2.85 GB of memory, has 2.3 GB
