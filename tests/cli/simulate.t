@@ -462,8 +462,8 @@ $ cd $TMP; for m in nets.py ./nets.py; do hypar plan $m --on full:2; done
 Operators that a model writes out are several kernels, where a framework runs operator by operator.
 $ jq '(.ops[] | select(.kind == "gelu_tanh") | .attrs) += {"forward_steps": 8, "backward_steps": 11}' tests/cli/gpt2-torch.json >$TMP/steps.json; grep -c backward_steps $TMP/steps.json
 > 2
-$ for m in tests/cli/gpt2-torch.json $TMP/steps.json; do for as in eager compiled; do hypar plan $m --on full:1,device=h200 --planner dp --as $as -qo $TMP/p.json; hypar simulate $TMP/p.json --json | jq -c '[.kernels, .launch_s]'; done; done
-> [88,0.002287999999999999]
-> [80,7.999999999999991e-05]
-> [122,0.0031719999999999986]
-> [80,7.999999999999991e-05]
+$ for m in tests/cli/gpt2-torch.json $TMP/steps.json; do for as in eager compiled; do hypar plan $m --on full:1,device=h200 --planner dp --as $as -qo $TMP/p.json; hypar simulate $TMP/p.json --json | jq -c '[.kernels, (.launch_s * 1e6 | round)]'; done; done
+> [88,2288]
+> [80,80]
+> [122,3172]
+> [80,80]

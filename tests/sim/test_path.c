@@ -77,8 +77,7 @@ static bool holds_device(const struct hypar_sim *sim, const struct hypar_sim_eve
                          bool no_overlap, int device)
 {
     const struct hypar_machine *machine = hypar_plan_machine(hypar_sim_plan(sim));
-    bool taken =
-        no_overlap || hypar_machine_device(machine, device)->kernels.comm_share > 0;
+    bool taken = no_overlap || hypar_machine_device(machine, device)->kernels.comm_share > 0;
     for (int k = 0; taken && k < e->n_links; k++) {
         struct hypar_link link = hypar_machine_link(machine, e->link[k] / 2);
         if (link.from == device || link.to == device)

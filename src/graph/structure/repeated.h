@@ -1,5 +1,5 @@
-/* graph/structure/repeated.h - finds repetitions in a sequence, and the layers that a network repeats
- * (blocks of a transformer). Internal. */
+/* graph/structure/repeated.h - finds repetitions in a sequence, and the layers that a network
+ * repeats (blocks of a transformer). Internal. */
 #ifndef GRAPH_STRUCTURE_REPEATED_H
 #define GRAPH_STRUCTURE_REPEATED_H
 
