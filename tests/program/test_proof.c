@@ -247,9 +247,20 @@ static void check_divided(const struct proof *p)
         }
 }
 
+/* The precision of the ranks: bf16 in memory is fp32 in kernels. */
+static bool proof_narrow(void)
+{
+    return getenv("HYPAR_PROOF_BF16") != NULL;
+}
+
 static enum real proof_real(void)
 {
-    return getenv("HYPAR_PROOF_FP32") ? REAL_F32 : REAL_F64;
+    return getenv("HYPAR_PROOF_FP32") || proof_narrow() ? REAL_F32 : REAL_F64;
+}
+
+static double round_number(double x)
+{
+    return proof_narrow() ? hp_bf16_number(hp_bf16_bits((float)x)) : (double)(float)x;
 }
 
 /* Both runs begin with the same numbers. */
@@ -259,7 +270,7 @@ static void round_data(const struct hypar_graph *graph, struct run_data *data)
         const struct view *v = &data->tensor[t];
         int64_t n = graph->tensors[t].index || !v->data ? 0 : hp_box_elements(&v->box);
         for (int64_t i = 0; i < n; i++)
-            hp_put(v->data, i, (double)(float)hp_get(v->data, i, REAL_F64), REAL_F64);
+            hp_put(v->data, i, round_number(hp_get(v->data, i, REAL_F64)), REAL_F64);
     }
 }
 
@@ -415,7 +426,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     if (proof_real() == REAL_F32)
-        pair->plan->precision = HYPAR_FP32;
+        pair->plan->precision = proof_narrow() ? HYPAR_BF16 : HYPAR_FP32;
     draw_clip(pair);
     draw_recompute(pair);
     pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
@@ -481,6 +492,7 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
                                                      : pair->seed & 1           ? ARRAYS_FAR
                                                                                 : ARRAYS_HERE,
                                            .fp32 = proof_real() == REAL_F32,
+                                           .narrow = proof_narrow(),
                                            .reference = reference };
     struct all_ranks *ranks;
     enum hypar_status status = all_ranks_new(&ranks, pair->program, &settings, &pair->err);
@@ -508,7 +520,7 @@ static bool differ(const struct pair *pair, const struct unsplit_run *a,
                 const struct view *y = unsplit_run_view(b, place, m);
                 int64_t n = hp_box_elements(&x->box);
                 if (first_difference(x->data, y->data, n,
-                                     tolerance_of(real) * scale_of(x->data, n)) >= 0)
+                                     tolerance_of(real, proof_narrow()) * scale_of(x->data, n, proof_narrow())) >= 0)
                     return true;
             }
     return false;
@@ -521,7 +533,7 @@ static bool differ(const struct pair *pair, const struct unsplit_run *a,
 static bool unstable(struct pair *pair)
 {
     enum real real = proof_real();
-    double noise = real == REAL_F32 ? 1e-6 : 1e-15;
+    double noise = proof_narrow() ? 4e-3 : real == REAL_F32 ? 1e-6 : 1e-15;
     struct unsplit_run *a = new_reference(pair, 0), *b = new_reference(pair, noise);
     bool moved = false;
     for (int s = 0; s < pair->steps; s++) {
