@@ -39,7 +39,7 @@ double scale_of(const double *right, int64_t n, bool narrow)
 double tolerance_of(enum real real, bool narrow)
 {
     if (narrow)
-        return 0.0625; /* 16 times the rounding of one number */
+        return 0.125; /* 32 times the rounding of one number */
     return real == REAL_F32 ? 1e-3 : 1e-9;
 }
 
@@ -55,7 +55,8 @@ int64_t first_difference(const double *found, const double *right, int64_t n, do
 static int64_t find_difference(const struct all_ranks *a, const double *found,
                                const double *right, int64_t n, const struct view *all)
 {
-    double scale = a->tolerance * scale_of(all->data, hp_box_elements(&all->box), a->settings.narrow);
+    double scale =
+        a->tolerance * scale_of(all->data, hp_box_elements(&all->box), a->settings.narrow);
     if (!a->settings.micro_is_device)
         return first_difference(found, right, n, scale);
     for (int64_t i = 0; i < n; i++)
@@ -127,9 +128,8 @@ static enum hypar_status compare_lasting(struct all_ranks *a, int device, struct
                                          const struct held_view *v, const struct view *right,
                                          struct hypar_error *err)
 {
-    enum real real = a->settings.narrow && hp_held_bytes(a->program->plan, place) == 2
-                         ? REAL_BF16
-                         : a->real;
+    enum real real =
+        a->settings.narrow && hp_held_bytes(a->program->plan, place) == 2 ? REAL_BF16 : a->real;
     char *data = hp_executor_lasting(a->x[device], v->buffer);
     struct view held = { .data = data + (size_t)v->at.offset * hp_real_bytes(real),
                          .box = v->box };
@@ -255,7 +255,8 @@ static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error 
             if (!hp_executor_loss(a->x[d], u, &value))
                 continue;
             known++;
-            if (first_difference(&value, &right, 1, a->tolerance * scale_of(&right, 1, a->settings.narrow)) < 0)
+            if (first_difference(&value, &right, 1,
+                                 a->tolerance * scale_of(&right, 1, a->settings.narrow)) < 0)
                 continue;
             a->differs = true;
             return hp_fail(err, HYPAR_RUNTIME,
@@ -286,8 +287,8 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
                    device, scale, right);
 }
 
-/* Bytes that the program says are sent in a step, without padding; in the precision of the run. A
- * batch's; pipedream counts otherwise. */
+/* Bytes that the program says are sent in a step, without padding; in the precision of the run.
+ * A batch's; pipedream counts otherwise. */
 static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *err)
 {
     const struct hypar_program *p = a->program;
@@ -304,8 +305,8 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
     a->sent_bytes = sent;
     if (p->iteration->delayed || fabs(step - said) < .5)
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_RUNTIME, "the ranks sent %.0f bytes, the program has %.0f",
-                   step, said);
+    return hp_fail(err, HYPAR_RUNTIME, "the ranks sent %.0f bytes, the program has %.0f", step,
+                   said);
 }
 
 /* What each device held when it was fullest is what the memory model says. */

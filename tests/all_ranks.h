@@ -25,7 +25,7 @@ struct all_ranks_settings {
      * relative to itself, not to its tensor. */
     bool micro_is_device;
     enum arrays arrays;
-    bool fp32; /* the ranks compute in single precision; the unsplit run never does */
+    bool fp32;   /* the ranks compute in single precision; the unsplit run never does */
     bool narrow; /* ... and hold in bf16 what the plan holds in two bytes */
     bool
         few_tags; /* no more than messages of one micro-batch have, and chunks that are small */

@@ -24,7 +24,7 @@ enum real { REAL_F32, REAL_F64, REAL_BF16 };
 
 static inline size_t hp_real_bytes(enum real real)
 {
-    return real == REAL_F32 ? sizeof(float)
+    return real == REAL_F32   ? sizeof(float)
            : real == REAL_F64 ? sizeof(double)
                               : sizeof(uint16_t);
 }

@@ -52,7 +52,8 @@ static void run(void *arg)
                            number_at(p->from[1], e * p->step[1] + b, p->type);
                 }
                 long long c = e * p->step[2] + (long long)j * p->ld[2] + i;
-                sum = p->alpha * sum + (p->beta != 0 ? p->beta * number_at(p->to, c, p->to_type) : 0);
+                sum = p->alpha * sum +
+                      (p->beta != 0 ? p->beta * number_at(p->to, c, p->to_type) : 0);
                 put_number(p->to, c, p->to_type, sum);
             }
     free(p);

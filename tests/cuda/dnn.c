@@ -149,10 +149,9 @@ static bool fits(const struct tensor *x, const struct tensor *w, const struct te
                  const struct convolution *c)
 {
     bool right = x->type == w->type && x->type == y->type &&
-                 c->type == (x->type == F64 ? F64 : F32) &&
-                 x->n_dims == c->n + 2 && y->n_dims == x->n_dims && w->n_dims == x->n_dims &&
-                 x->size[0] == y->size[0] && x->size[1] == w->size[1] &&
-                 y->size[1] == w->size[0];
+                 c->type == (x->type == F64 ? F64 : F32) && x->n_dims == c->n + 2 &&
+                 y->n_dims == x->n_dims && w->n_dims == x->n_dims && x->size[0] == y->size[0] &&
+                 x->size[1] == w->size[1] && y->size[1] == w->size[0];
     for (int d = 0; right && d < c->n; d++)
         right = (x->size[d + 2] + 2 * c->pad[d] - (c->dilation[d] * (w->size[d + 2] - 1) + 1)) /
                         c->stride[d] +
@@ -272,15 +271,16 @@ static int begin(int pass, struct tensor *x, struct tensor *filter, struct tenso
     struct work *w = malloc(sizeof *w);
     if (!w)
         return NOT_SUPPORTED;
-    *w = (struct work){ .pass = pass,
-                        .x = *x,
-                        .w = *filter,
-                        .y = *y,
-                        .how = *how,
-                        .data = { data[0], data[1], data[2] },
-                        .factor = number_at(factor, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
-                        .keep = number_at(keep, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
-                        .workspace = workspace };
+    *w =
+        (struct work){ .pass = pass,
+                       .x = *x,
+                       .w = *filter,
+                       .y = *y,
+                       .how = *how,
+                       .data = { data[0], data[1], data[2] },
+                       .factor = number_at(factor, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
+                       .keep = number_at(keep, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
+                       .workspace = workspace };
     stand_in_convolutions++;
     later(run, w);
     return DONE;

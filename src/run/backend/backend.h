@@ -21,8 +21,8 @@ struct update_run {
     struct update_step step;
     enum real real; /* of the optimizer's state */
     int64_t n;
-    /* The parameter before the update, and after it; both may be the same. With a master copy in
-     * the state the parameter is bf16, and is rounded from the copy, which is updated. */
+    /* The parameter before the update, and after it; both may be the same. With a master copy
+     * in the state the parameter is bf16, and is rounded from the copy, which is updated. */
     const void *old;
     void *new;
     const void *gradient;
@@ -97,8 +97,8 @@ void hp_backend_get(const struct backend *b, const struct view *to, const struct
 void hp_backend_put(const struct backend *b, const struct view *to, const struct view *from,
                     size_t element_bytes);
 
-/* The same with numbers of another precision; the process's views are dense. hp_backend_put_as()
- * destroys what it copies. */
+/* The same with numbers of another precision; the process's views are dense.
+ * hp_backend_put_as() destroys what it copies. */
 void hp_backend_get_as(const struct backend *b, const struct view *to, enum real to_real,
                        const struct view *from, enum real from_real);
 void hp_backend_put_as(const struct backend *b, const struct view *to, enum real to_real,

@@ -13,10 +13,9 @@ struct narrow {
 
 static struct narrow begin(const struct kernel_call *call, void *room)
 {
-    struct narrow n = { .call = call,
-                        .wide = *call,
-                        .room = room,
-                        .fresh = { call->fresh, call->fresh_grad } };
+    struct narrow n = {
+        .call = call, .wide = *call, .room = room, .fresh = { call->fresh, call->fresh_grad }
+    };
     for (int p = 0; p < call->nest->n_passes; p++)
         if (call->passes ? call->passes >> p & 1 : p == call->pass) {
             n.written[0] |= call->nest->pass[p].writes;
@@ -74,8 +73,7 @@ size_t hp_narrow_room(const struct kernel_call *call)
 }
 
 void hp_narrow_compute(const struct backend *b, const struct kernel_call *call, void *room,
-                       void (*compute)(const struct backend *b,
-                                       const struct kernel_call *call))
+                       void (*compute)(const struct backend *b, const struct kernel_call *call))
 {
     struct narrow n = begin(call, room);
     place_copies(&n);

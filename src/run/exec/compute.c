@@ -112,7 +112,8 @@ static void take_over(struct pass_run *r)
             struct box box = o->taken[k];
             if (!lasts(x, place))
                 box = hp_micro_box(x->program, o->place.tensor, &box, r->m->micro);
-            struct view piece = hp_view_piece(&to, &box, hp_real_bytes(hp_place_real(x, place)));
+            struct view piece =
+                hp_view_piece(&to, &box, hp_real_bytes(hp_place_real(x, place)));
             if (x->settings.order == ORDER_LATEST)
                 hp_make_neutral(x, place, &piece, combine_of(r, o));
             x->backend->combine(x->backend, &piece, &r->apart[i], combine_of(r, o),

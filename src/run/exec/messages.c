@@ -49,8 +49,7 @@ void hp_add_piece(struct executor *x, struct micro_state *m, int task,
     if (!apart)
         return;
     copy_piece(x, &add->from, from, apart, true);
-    hp_piece_combine(x->backend, &add->to, COMBINE_SUM,
-                     hp_buffer_real(x, add->to.view.buffer),
+    hp_piece_combine(x->backend, &add->to, COMBINE_SUM, hp_buffer_real(x, add->to.view.buffer),
                      hp_buffer_data(x, m, add->to.view.buffer), apart);
     x->backend->array_free(x->backend, apart);
 }

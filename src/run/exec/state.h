@@ -220,8 +220,8 @@ void hp_first_versions(struct executor *x);
 enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
                                  struct place place, const struct view *view);
 
-/* A view that the process can read, in the run's precision: the same one, or a copy of it. It is
- * released after use. */
+/* A view that the process can read, in the run's precision: the same one, or a copy of it. It
+ * is released after use. */
 struct view hp_readable(const struct executor *x, struct place place, const struct view *view);
 void hp_release_readable(const struct executor *x, struct place place,
                          const struct view *readable);

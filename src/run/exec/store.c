@@ -545,9 +545,9 @@ static int versions_of(const struct executor *x, int tensor)
 bool hp_has_state(const struct executor *x, int tensor, int state)
 {
     return is_trained(x, tensor) &&
-           (state == HP_MASTER ? hp_place_real(x, (struct place){ .tensor = tensor }) !=
-                                     x->settings.real
-                               : state < hp_optimizer_moments(x->settings.optimizer.kind));
+           (state == HP_MASTER
+                ? hp_place_real(x, (struct place){ .tensor = tensor }) != x->settings.real
+                : state < hp_optimizer_moments(x->settings.optimizer.kind));
 }
 
 /* The bytes of one array of the optimizer's state of a parameter's buffer. */

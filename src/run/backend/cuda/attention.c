@@ -22,7 +22,7 @@ struct place {
 struct attention {
     const struct backend *b;
     const struct kernel_call *call;
-    enum real real; /* of operands in memory; statistics are of call->real */
+    enum real real;             /* of operands in memory; statistics are of call->real */
     int n, w, a, q, s, g, d, e; /* axes; w may be -1 */
     struct place x, k, v, bias, m, t, y, dy, dx, dk, dv;
     struct cuda_attention args;
@@ -100,7 +100,9 @@ static bool prepare(struct attention *at, const struct backend *b,
     const struct nest *nest = call->nest;
     const struct attrs *attrs = nest->attrs;
     bool fits = true;
-    *at = (struct attention){ .b = b, .call = call, .real = hp_call_real(call, hp_operand(nest, 'x'), false) };
+    *at = (struct attention){ .b = b,
+                              .call = call,
+                              .real = hp_call_real(call, hp_operand(nest, 'x'), false) };
     int *const axis[] = { &at->n, &at->w, &at->a, &at->q, &at->s, &at->g, &at->d, &at->e };
     for (int i = 0; i < 8; i++)
         *axis[i] = hp_nest_axis(nest, "nwaqsgde"[i]);
@@ -200,10 +202,10 @@ static void multiply(const struct attention *at, struct matrix to, struct matrix
 static void launch(const struct attention *at, const char *kernel, struct cuda_grid grid)
 {
     struct cuda_attention args = at->args;
-    hp_cuda_launch(at->b->card,
-                   hp_cuda_function_of(at->b->card, "attention", hp_cuda_attention, kernel,
-                                       at->real),
-                   &grid, (void *[]){ &args });
+    hp_cuda_launch(
+        at->b->card,
+        hp_cuda_function_of(at->b->card, "attention", hp_cuda_attention, kernel, at->real),
+        &grid, (void *[]){ &args });
 }
 
 /* Passes -------------------------------------------------------------------------------- */
@@ -247,7 +249,8 @@ static void attend_backward(const struct attention *at, bool first)
     struct matrix k = matrix_of(at, &at->k, at->s, at->d);
     struct matrix dy = matrix_of(at, &at->dy, at->q, at->e);
     struct matrix weights = factors_of(at, a->scores), errors = factors_of(at, a->dp);
-    multiply(at, scores_of(at, a->scores), x, transposed(k), (int64_t[]){ q, s, d }, a->scale, true);
+    multiply(at, scores_of(at, a->scores), x, transposed(k), (int64_t[]){ q, s, d }, a->scale,
+             true);
     if (dx || dk)
         multiply(at, scores_of(at, a->dp), dy, transposed(matrix_of(at, &at->v, at->s, at->e)),
                  (int64_t[]){ q, s, e }, 1, true);
@@ -272,8 +275,8 @@ static void move_to(const struct attention *from, struct attention *at, const in
     for (int i = 0; i < 11; i++)
         for (int j = 0; j < 3; j++)
             if (axis[j] >= 0 && place[i]->is_there)
-                place[i]->data += place[i]->step[axis[j]] * index[j] *
-                                  (int64_t)hp_real_bytes(place[i]->real);
+                place[i]->data +=
+                    place[i]->step[axis[j]] * index[j] * (int64_t)hp_real_bytes(place[i]->real);
     at->args.bias = at->bias.data;
     at->args.m = at->m.data;
     at->args.t = at->t.data;
@@ -294,9 +297,8 @@ bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
     if (call->nest->kind != OP_ATTENTION || writes(call, "t") || writes(call, "db") ||
         !prepare(&whole, b, call) || !hp_cuda_blas(b->card, &blas))
         return false;
-    size_t bytes =
-        (size_t)(whole.args.heads * whole.args.queries * whole.args.keys) *
-        hp_real_bytes(call->real);
+    size_t bytes = (size_t)(whole.args.heads * whole.args.queries * whole.args.keys) *
+                   hp_real_bytes(call->real);
     bytes = (bytes + 255) / 256 * 256;
     char *scratch = hp_cuda_scratch(b->card, 2 * bytes);
     if (!scratch)

@@ -166,10 +166,9 @@ static void convert(const struct backend *b, const struct view *to, enum real to
     assert(to_real != REAL_F64 && from_real != REAL_F64);
     struct cuda_elements e = elements_of(to, &piece, false);
     struct cuda_grid grid = hp_cuda_grid(e.n);
-    hp_cuda_launch(
-        b->card,
-        move_function(b->card, to_real == REAL_BF16 ? "narrow" : "widen", REAL_BF16), &grid,
-        (void *[]){ &e });
+    hp_cuda_launch(b->card,
+                   move_function(b->card, to_real == REAL_BF16 ? "narrow" : "widen", REAL_BF16),
+                   &grid, (void *[]){ &e });
 }
 
 static void clear(const struct backend *b, const struct view *view, enum combine combine,

@@ -147,8 +147,8 @@ static bool is_mixed(const struct kernel_call *call)
 bool hp_cuda_is_narrow(const struct kernel_call *call)
 {
     enum op_kind kind = call->nest->kind;
-    bool recurrent = kind == OP_LSTM || kind == OP_LSTM_CELL || kind == OP_GRU ||
-                     kind == OP_GRU_CELL;
+    bool recurrent =
+        kind == OP_LSTM || kind == OP_LSTM_CELL || kind == OP_GRU || kind == OP_GRU_CELL;
     return !hp_is_narrow_call(call) ||
            !(recurrent || goes_by_number(call->nest) || is_table_gradient(call) ||
              (kind == OP_CONV && is_mixed(call)));

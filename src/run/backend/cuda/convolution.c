@@ -113,10 +113,10 @@ static void launch(const struct convolution *v, const char *kernel, int64_t n)
     struct cuda_convolution args = v->args;
     struct cuda_grid grid = hp_cuda_grid(n);
     args.n = n;
-    hp_cuda_launch(v->b->card,
-                   hp_cuda_function_of(v->b->card, "convolution", hp_cuda_convolution, kernel,
-                                       v->real),
-                   &grid, (void *[]){ &args });
+    hp_cuda_launch(
+        v->b->card,
+        hp_cuda_function_of(v->b->card, "convolution", hp_cuda_convolution, kernel, v->real),
+        &grid, (void *[]){ &args });
 }
 
 static void multiply(const struct convolution *v, struct hp_cuda_product p)

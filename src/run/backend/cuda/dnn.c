@@ -121,8 +121,9 @@ static struct choice choose(const struct cuda_dnn *dnn, const struct cuda_dnn_ha
     bool narrow = s->type == BF16;
     struct cudnn_choice at[MOST_CHOICES];
     int n = 0, result;
-    dnn->cudnnSetConvolutionMathType(h->convolution, narrow ? TENSOR_MATH
-                                                           : s->tf32 ? DEFAULT_MATH : FMA_MATH);
+    dnn->cudnnSetConvolutionMathType(h->convolution, narrow    ? TENSOR_MATH
+                                                     : s->tf32 ? DEFAULT_MATH
+                                                               : FMA_MATH);
     if (s->pass == 0)
         result = dnn->cudnnGetConvolutionForwardAlgorithm_v7(
             h->handle, h->x, h->filter, h->convolution, h->y, MOST_CHOICES, &n, at);
@@ -134,8 +135,8 @@ static struct choice choose(const struct cuda_dnn *dnn, const struct cuda_dnn_ha
             h->handle, h->x, h->y, h->convolution, h->filter, MOST_CHOICES, &n, at);
     for (int i = 0; result == 0 && i < n; i++)
         if (at[i].status == 0 && at[i].deterministic && at[i].bytes <= most_workspace)
-            return (struct choice){ true, at[i].algorithm, narrow || s->tf32 ? at[i].math : FMA_MATH,
-                                    at[i].bytes };
+            return (struct choice){ true, at[i].algorithm,
+                                    narrow || s->tf32 ? at[i].math : FMA_MATH, at[i].bytes };
     return (struct choice){ .works = false };
 }
 

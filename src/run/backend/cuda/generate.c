@@ -179,9 +179,7 @@ static void say_index(struct generator *g, const struct place *p, const struct i
 static const char *type_of(const struct generator *g, int o, bool grad)
 {
     bool index = g->nest->operand[o].index && !grad;
-    return index                                           ? "int"
-           : hp_call_real(g->call, o, grad) == REAL_BF16 ? "bf16"
-                                                           : "Real";
+    return index ? "int" : hp_call_real(g->call, o, grad) == REAL_BF16 ? "bf16" : "Real";
 }
 
 static void say_access(struct generator *g, int o, bool grad, const struct instead *instead)

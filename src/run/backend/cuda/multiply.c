@@ -129,13 +129,7 @@ static void exchange(struct hp_cuda_product *p)
 
 bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
 {
-    enum {
-        PLAIN,
-        TRANSPOSED,
-        COMPUTE_F32 = 68,
-        COMPUTE_F64 = 70,
-        COMPUTE_TF32 = 77
-    };
+    enum { PLAIN, TRANSPOSED, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
     static const int type[] = { [REAL_F32] = 0, [REAL_F64] = 1, [REAL_BF16] = 14 };
     struct hp_cuda_product p = *given;
     const struct cuda_blas *blas;
@@ -153,22 +147,22 @@ bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *giv
     bool first_plain = p.from_summed[0] == 1 || p.summed == 1;
     int64_t second = second_plain ? p.from_summed[1] : p.from_column;
     int64_t first = first_plain ? p.from_row : p.from_summed[0];
-    hp_cuda_blas_done(c, blas->cublasGemmStridedBatchedEx(
-                             handle, second_plain ? PLAIN : TRANSPOSED,
-                             first_plain ? PLAIN : TRANSPOSED, (int)p.columns, (int)p.rows,
-                             (int)p.summed, f32 ? (void *)&one_f : &one_d, p.from[1],
-                             type[p.from_real],
-                             second_plain ? leading(second, p.summed, p.columns)
-                                          : leading(second, p.columns, p.summed),
-                             p.from_each[1], p.from[0], type[p.from_real],
-                             first_plain ? leading(first, p.rows, p.summed)
-                                         : leading(first, p.summed, p.rows),
-                             p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type[p.real],
-                             leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
-                             !f32                  ? COMPUTE_F64
-                             : hp_cuda_has_tf32(c) ? COMPUTE_TF32
-                                                   : COMPUTE_F32,
-                             -1));
+    hp_cuda_blas_done(
+        c,
+        blas->cublasGemmStridedBatchedEx(
+            handle, second_plain ? PLAIN : TRANSPOSED, first_plain ? PLAIN : TRANSPOSED,
+            (int)p.columns, (int)p.rows, (int)p.summed, f32 ? (void *)&one_f : &one_d,
+            p.from[1], type[p.from_real],
+            second_plain ? leading(second, p.summed, p.columns)
+                         : leading(second, p.columns, p.summed),
+            p.from_each[1], p.from[0], type[p.from_real],
+            first_plain ? leading(first, p.rows, p.summed) : leading(first, p.summed, p.rows),
+            p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type[p.real],
+            leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
+            !f32                  ? COMPUTE_F64
+            : hp_cuda_has_tf32(c) ? COMPUTE_TF32
+                                  : COMPUTE_F32,
+            -1));
     return true;
 }
 
@@ -180,8 +174,7 @@ bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const stru
     struct product p;
     if (t->formula || !find_factors(call, t, f) ||
         hp_call_real(call, f[0].o, f[0].grad) != hp_call_real(call, f[1].o, f[1].grad) ||
-        !find_loops(call, t, f, &loops) ||
-        !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
+        !find_loops(call, t, f, &loops) || !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
         return false;
     int each = longest_apart(&p), first = p.swapped ? 1 : 0;
     struct hp_cuda_product steps = in_steps(&p, each);
