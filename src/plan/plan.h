@@ -206,7 +206,8 @@ struct param_how {
     bool fp32_gradients;
     enum hypar_optimizer optimizer;
     const struct hypar_framework *framework; /* that runs it */
-    bool again; /* a device computes several micro-batches, or there are stages */
+    bool again;   /* a device computes several micro-batches, or there are stages */
+    bool forward; /* in the first forward half: without gradients that begin later */
 };
 
 /* The sharding as the step is run. */
@@ -228,7 +229,11 @@ static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *pl
 
 /* Bytes of each element of a parameter, where nothing is divided: one that is not trained has
  * neither gradient nor state. */
-double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
+double hp_plan_param_bytes(const struct hypar_plan *plan, const struct param_how *how,
+                           int tensor);
+
+/* hypar_plan_state_bytes() in the first forward half. */
+void hp_forward_state_bytes(const struct hypar_plan *plan, double *bytes);
 
 struct param_how hp_param_how(const struct hypar_plan *plan);
 

@@ -102,15 +102,6 @@ static inline double hp_whole_times(const struct memory_maker *m, int tensor)
            (double)hp_shape_elements(&m->graph->tensors[read].shape);
 }
 
-/* Do gradients of parameters begin with the first backward half that computes them, and end
- * with the step? Else they last from step to step. */
-static inline bool hp_gradients_begin(const struct hypar_program *program)
-{
-    return hp_goes_by_modules(&program->plan->simulation.framework) &&
-           !hp_framework_memory(&program->plan->simulation)->flat_gradients &&
-           !program->iteration->forward && !program->iteration->delayed;
-}
-
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */
 void hp_memory_of_passes(struct memory_maker *m);
 
