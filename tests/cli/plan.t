@@ -741,12 +741,12 @@ $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 
 
 A device at its power limit: faster arithmetic helps as it takes less energy, and so does a higher limit.
 $ hypar plan llama3-8b --batch 16 --on cluster:2x8,device=h100 --precision bf16 --planner 3d -q -o $TMP/power.json; hypar explain $TMP/power.json | grep -e 'twice as fast  ' -e 'twice as high'
-> devices twice as fast                            420 ms*   -48 %  55.7 GB
-> arithmetic twice as fast                         476 ms    -41 %  55.7 GB
-> power limit twice as high                        662 ms    -18 %  55.7 GB
-> devices' memory twice as fast                    751 ms   -6.5 %  55.7 GB
-> links inside nodes twice as fast                 794 ms   -1.2 %  55.7 GB
-> links between nodes twice as fast                802 ms   -0.1 %  55.7 GB
+> devices twice as fast                            419 ms*   -48 %  55.7 GB
+> arithmetic twice as fast                         475 ms    -41 %  55.7 GB
+> power limit twice as high                        661 ms    -18 %  55.7 GB
+> devices' memory twice as fast                    750 ms   -6.5 %  55.7 GB
+> links inside nodes twice as fast                 793 ms   -1.1 %  55.7 GB
+> links between nodes twice as fast                801 ms   -0.1 %  55.7 GB
 
 A framework's devices have equal shares, also where they are not alike.
 $ hypar plan mlp:64-128-10 --batch 64 --on cluster:1x2,device=h100+cluster:1x2,device=a100 --planner dp --for torch -qo $TMP/equal.json 2>/dev/null && grep -c '"sizes"' $TMP/equal.json

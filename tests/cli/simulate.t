@@ -442,7 +442,7 @@ $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,d
 > "peak_memory_bytes": 1720062990
 > "peak_memory_bytes": 1720062990
 > "peak_memory_bytes": 1720062990
-> simulated: --as eager -> by default  332 us*   -91 %  1.72 GB
+> simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
 > "peak_memory_bytes": 1720062990
 
 A script of PyTorch's DistributedDataParallel copies gradients into buckets, which are there beside the gradients.
