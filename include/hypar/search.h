@@ -252,6 +252,9 @@ struct hypar_search_info {
     const char *idle;   /* why the plan leaves out devices that differ from the others: "node 14
                            would slow the step by 19 %"; NULL: it uses all */
     const char *target; /* a framework that can run it, as asked: "torch"; NULL: not asked */
+    const char *for_target; /* how the plan differs from what the planner asked for, because the
+                               target refuses that: "conv1 is kept whole: ..."; NULL: it does
+                               not */
     double seconds;     /* auto: including simulation */
     double processor_s; /* of all threads of the process; includes searches at the same time */
     int64_t evaluated;  /* candidates examined; -1: an own planner that reports nothing */
