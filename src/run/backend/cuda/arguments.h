@@ -21,6 +21,7 @@ struct cuda_elements {
 struct cuda_update {
     const void *old, *gradient;
     void *param, *state[2];
+    void *rounded; /* the parameter in bf16; NULL: there is none */
     long long n;
 };
 

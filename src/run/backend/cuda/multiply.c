@@ -4,6 +4,7 @@
 #include "kernel/fast/loops.h"
 #include "run/backend/cuda/cuda.h"
 #include "run/backend/cuda/driver.h"
+#include "run/backend/narrow.h"
 
 struct factor {
     int o;
@@ -128,46 +129,40 @@ static void exchange(struct hp_cuda_product *p)
 
 bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
 {
-    enum {
-        PLAIN,
-        TRANSPOSED,
-        F32 = 0,
-        F64 = 1,
-        COMPUTE_F32 = 68,
-        COMPUTE_F64 = 70,
-        COMPUTE_TF32 = 77
-    };
+    enum { PLAIN, TRANSPOSED, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
+    static const int type[] = { [REAL_F32] = 0, [REAL_F64] = 1, [REAL_BF16] = 14 };
     struct hp_cuda_product p = *given;
     const struct cuda_blas *blas;
     void *handle = hp_cuda_blas(c, &blas);
     if (!fits(&p))
         exchange(&p);
-    if (!handle || !fits(&p))
+    /* it sums bf16 in fp32, and has no other sums of two precisions */
+    if (!handle || !fits(&p) || (p.real != p.from_real && p.from_real != REAL_BF16))
         return false;
-    bool f32 = p.real == REAL_F32;
+    bool f32 = p.from_real != REAL_F64;
     float one_f = (float)p.factor, kept_f = p.fresh ? 0 : 1;
     double one_d = p.factor, kept_d = p.fresh ? 0 : 1;
-    int type = f32 ? F32 : F64;
     /* its matrices have columns one after the other: the product of the transposed ones */
     bool second_plain = p.from_column == 1 || p.columns == 1;
     bool first_plain = p.from_summed[0] == 1 || p.summed == 1;
     int64_t second = second_plain ? p.from_summed[1] : p.from_column;
     int64_t first = first_plain ? p.from_row : p.from_summed[0];
-    hp_cuda_blas_done(c, blas->cublasGemmStridedBatchedEx(
-                             handle, second_plain ? PLAIN : TRANSPOSED,
-                             first_plain ? PLAIN : TRANSPOSED, (int)p.columns, (int)p.rows,
-                             (int)p.summed, f32 ? (void *)&one_f : &one_d, p.from[1], type,
-                             second_plain ? leading(second, p.summed, p.columns)
-                                          : leading(second, p.columns, p.summed),
-                             p.from_each[1], p.from[0], type,
-                             first_plain ? leading(first, p.rows, p.summed)
-                                         : leading(first, p.summed, p.rows),
-                             p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type,
-                             leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
-                             !f32                  ? COMPUTE_F64
-                             : hp_cuda_has_tf32(c) ? COMPUTE_TF32
-                                                   : COMPUTE_F32,
-                             -1));
+    hp_cuda_blas_done(
+        c,
+        blas->cublasGemmStridedBatchedEx(
+            handle, second_plain ? PLAIN : TRANSPOSED, first_plain ? PLAIN : TRANSPOSED,
+            (int)p.columns, (int)p.rows, (int)p.summed, f32 ? (void *)&one_f : &one_d,
+            p.from[1], type[p.from_real],
+            second_plain ? leading(second, p.summed, p.columns)
+                         : leading(second, p.columns, p.summed),
+            p.from_each[1], p.from[0], type[p.from_real],
+            first_plain ? leading(first, p.rows, p.summed) : leading(first, p.summed, p.rows),
+            p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type[p.real],
+            leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
+            !f32                  ? COMPUTE_F64
+            : hp_cuda_has_tf32(c) ? COMPUTE_TF32
+                                  : COMPUTE_F32,
+            -1));
     return true;
 }
 
@@ -177,17 +172,20 @@ bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const stru
     struct factor f[2];
     struct loops loops;
     struct product p;
-    if (t->formula || !find_factors(call, t, f) || !find_loops(call, t, f, &loops) ||
-        !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
+    if (t->formula || !find_factors(call, t, f) ||
+        hp_call_real(call, f[0].o, f[0].grad) != hp_call_real(call, f[1].o, f[1].grad) ||
+        !find_loops(call, t, f, &loops) || !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
         return false;
     int each = longest_apart(&p), first = p.swapped ? 1 : 0;
     struct hp_cuda_product steps = in_steps(&p, each);
-    int64_t size = (int64_t)hp_real_bytes(call->real);
+    steps.real = hp_call_real(call, t->to, t->grad);
+    steps.from_real = hp_call_real(call, f[0].o, f[0].grad);
+    int64_t size = (int64_t)hp_real_bytes(steps.real);
+    int64_t from_size = (int64_t)hp_real_bytes(steps.from_real);
     bool done = true;
     p.outer.extent[each] = 1;
     if (hp_loops_points(&p.outer) > MOST_PRODUCTS)
         return false;
-    steps.real = call->real;
     steps.factor = t->constant[0];
     while (done && hp_loops_next(&p.outer)) {
         steps.fresh = t->fresh && begins_sum(&p);
@@ -195,7 +193,7 @@ bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const stru
         for (int i = 0; i < 2; i++) {
             int from = i ^ first;
             steps.from[i] = (const char *)view_of(call, f[from].o, f[from].grad)->data +
-                            p.outer.at[1 + from] * size;
+                            p.outer.at[1 + from] * from_size;
         }
         done = hp_cuda_multiply_matrices(c, &steps);
     }
