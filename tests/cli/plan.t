@@ -706,7 +706,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar pl
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A6 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
-> hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB; fits with --micro-batches 2 (2295034940 B of 2300000000 B)
+> hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB; fits with --micro-batches 2 (2295069019 B of 2300000000 B)
 > Predicted step 17.9 ms, simulated (the busiest device computes 17.9 ms of it),
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
 > sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
