@@ -21,10 +21,6 @@
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
-/* Planners with the longest searches run last, so that a stopped search has the plans of the
- * others. */
-static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
-
 static const char NO_TIME[] = "not tried, there was no time left";
 
 /* Large plans are simulated in the order of their closed-form estimates. Closed forms add up
@@ -187,20 +183,13 @@ static bool is_enough(const struct tried *t)
     return t->n > 0 && (over || hp_stopped(o->stop));
 }
 
-static bool is_slow(const struct planner *planner)
-{
-    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
-        if (slow[i] == planner)
-            return true;
-    return false;
-}
-
-/* Run all planners but the random search while there is time. */
+/* Run all planners but the random search while there is time. Those with long searches run
+ * last, so that a stopped search has the plans of the others. */
 static void try_planners(struct tried *t, bool slow_ones)
 {
     for (int i = 0; hp_planner_at(i) && t->n < MAX_TRIED; i++) {
         const struct planner *planner = hp_planner_at(i);
-        if (planner == t->random_search || is_slow(planner) != slow_ones ||
+        if (planner == t->random_search || planner->slow != slow_ones ||
             !hp_may_try(t->self, planner, t->given))
             continue;
         if (is_enough(t))

@@ -101,6 +101,7 @@ struct planner {
      * planners that take it. */
     unsigned takes;
     bool seeds;        /* a random search starts from its plan */
+    bool slow;         /* its search takes long: auto runs it last, remedies do not repeat it */
     bool asks_links;   /* its choice depends on the links' bandwidth */
     bool knows_unlike; /* the planner gives unlike devices unlike shares or stages; if plans are
                           large, only such planners are tried on subsets of unlike devices

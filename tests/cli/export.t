@@ -272,7 +272,7 @@ $ for t in 2 3; do hypar plan vgg11:image=32 --on full:4 --planner 3d --tensor $
 
 A lack of memory is no matter of the framework.
 $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
-> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 8 such devices
 ? 1
 
 The predicted step of an H200 comes with the steps that were measured there.

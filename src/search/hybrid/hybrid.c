@@ -259,6 +259,7 @@ const struct planner hp_planner_hybrid = {
     .plan = plan_hybrid,
     .checks_memory = true,
     .shards = true,
+    .slow = true,
     .asks_links = true,
     .knows_unlike = true,
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |
