@@ -172,10 +172,16 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
 enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
                                      struct hypar_error *err);
 
-/* ... with stages that begin where `borders`, by operator, says that one may; NULL: anywhere.
- */
+/* What a target allows of a layout; NULL: anything. */
+struct layout_limits {
+    const bool *borders;  /* by operator: whether a stage may begin with it */
+    const axis_set *axes; /* by nest: axes that may be split */
+};
+
+/* ... within limits: operators whose tensor axis may not be split are whole. */
 enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
-                                        const struct hypar_layout *layout, const bool *borders,
+                                        const struct hypar_layout *layout,
+                                        const struct layout_limits *limits,
                                         struct hypar_error *err);
 
 /* The schedule of a layout that names none. */
@@ -275,10 +281,6 @@ struct memory_text hp_memory_text(double need, double has);
  * (hp_room_words()). */
 enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
                                  struct hypar_error *err);
-
-/* Is the message about a lack of memory? All such messages say that a device "has", or devices
- * "have", less. */
-bool hp_tells_memory(const char *text);
 
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);

@@ -285,14 +285,9 @@ enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words
                                  struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", f->device,
-                   text.need, text.has, room_words);
-}
-
-bool hp_tells_memory(const char *text)
-{
-    return strstr(text, ", which has ") || strstr(text, " of memory, has ") ||
-           strstr(text, ", all devices together have ");
+    return hp_about(err, HYPAR_CAUSE_MEMORY,
+                    hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s",
+                            f->device, text.need, text.has, room_words));
 }
 
 void hp_note_memory(struct fullest *f, int device, double need, double has)
@@ -353,11 +348,11 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
     if (least <= f.has)
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
-                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   hp_room_words(plan->machine,
-                                 hp_plan_device_memory(plan, f.device, limit_bytes), &how,
-                                 true),
-                   hint);
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "weights, gradients and %s state need %s on device %d, which has %s%s%s",
+            hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
+            hp_room_words(plan->machine, hp_plan_device_memory(plan, f.device, limit_bytes),
+                          &how, true),
+            hint);
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }

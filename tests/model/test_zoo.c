@@ -101,7 +101,7 @@ enum { FIGURE_COUNT = sizeof figures / sizeof figures[0] };
 static struct hypar_graph *import(const char *word, int64_t batch)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_import_options options = { .batch = batch };
     if (hypar_import(&graph, word, &options, &err) != HYPAR_OK)
         fail_msg("%s: %s", word, err.text);
@@ -111,7 +111,7 @@ static struct hypar_graph *import(const char *word, int64_t batch)
 static struct hypar_graph *read_back(const char *text, size_t length, int64_t batch)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_graph_read_text(&graph, text, length, "text", batch, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     return graph;
@@ -158,7 +158,7 @@ static void test_rows(void **state)
         struct hypar_model_info info = hypar_model_at(m);
         const struct model *model = hp_model(m);
         int values[MAX_SIZES];
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_true(*info.name && *info.summary && info.source);
         assert_null(strpbrk(info.name, ":/,= "));
         assert_true(model->family->n_options <= MAX_OPTIONS);
@@ -260,7 +260,7 @@ static void test_extreme_options(void **state)
         for (int k = 0; k < 2 * model->family->n_options; k++) {
             const struct option *option = &model->family->options[k / 2];
             struct hypar_graph *graph;
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             struct hypar_import_options one = { .batch = 1 };
             char word[80];
             snprintf(word, sizeof word, "%s:%s=%d", model->name, option->name,

@@ -161,7 +161,7 @@ static bool make_plan(struct drawn *d, bool layout, struct hypar_error *err)
 static bool draw_plan(struct drawn *d, uint64_t seed, int i)
 {
     struct hypar_import_options options = { 0 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     *d = (struct drawn){ .random = { seed + (uint64_t)i * 7919 } };
     d->masks = (enum hypar_masks)draw(&d->random, 0, HYPAR_MASKS_COUNT - 1);
     d->kind = (enum hypar_schedule_kind)(1 + i % (HYPAR_SCHEDULE_COUNT - 1));
@@ -302,7 +302,7 @@ static void frozen_parameters_have_no_versions(void **state)
     struct hypar_import_options options = { .batch = 4, .freeze = "fc*" };
     struct step_estimate e;
     struct hypar_sim *sim;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     (void)state;
     int op[256];
     const int device[] = { 0, 1 };
@@ -340,7 +340,7 @@ static void equal_parts_at_other_places_differ(void **state)
     struct hypar_import_options options = { .batch = 4 };
     struct step_estimate e;
     struct hypar_sim *sim;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     (void)state;
     if (hypar_import(&d.graph, "gpt:layers=2,hidden=256,heads=4,seq=4096,vocab=64", &options,
                      &err) ||
@@ -374,7 +374,7 @@ static void extra_tensors_count(void **state)
     struct hypar_plan_settings settings = { .precision = HYPAR_BF16,
                                             .masks = HYPAR_MASKS_KEPT };
     struct step_estimate e;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     (void)state;
     settings.simulation.framework.memory.logits_fp32 = 3;
     if (hypar_import(&d.graph, "gpt:layers=1,hidden=64,heads=4,seq=128,vocab=4096", &options,

@@ -532,7 +532,7 @@ static void auto_looks_at_memory(void **state)
         struct hypar_search_options options = { .shard = rows[i].shard,
                                                 .optimizer = HYPAR_ADAM };
         struct hypar_found *found = search(&t, &options);
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = hypar_plan_fits(hypar_found_plan(found), 0, NULL, &err);
         print_message("%s: %s\n", hypar_found_info(found).planner, err.text);
         assert_true(status == HYPAR_OK || status == HYPAR_UNSUPPORTED); /* cannot be lowered */
@@ -732,7 +732,7 @@ static void bad_requests(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct task t = task(bad[i].model, bad[i].machine, bad[i].batch);
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_found *found;
         enum hypar_status status =
             hypar_search(&found, t.graph, t.machine, &bad[i].options, &err);

@@ -174,10 +174,10 @@ enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *
                                  const char *planner, struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "no plan found that fits; the nearest%s%s%s needs %s on device %d, which has "
-        "%s%s",
-        planner ? " (" : "", planner ? planner : "", planner ? ")" : "", text.need, f->device,
-        text.has, hp_problem_room_words(problem));
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "no plan found that fits; the nearest%s%s%s needs %s on device %d, which has "
+            "%s%s",
+            planner ? " (" : "", planner ? planner : "", planner ? ")" : "", text.need,
+            f->device, text.has, hp_problem_room_words(problem));
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "run/backend/cuda/sources.h"
+#include "run/backend/narrow.h"
 
 /* Where an element of an operand lies: numbers of the call, -1 where there is none. */
 struct place {
@@ -174,11 +175,18 @@ static void say_index(struct generator *g, const struct place *p, const struct i
     }
 }
 
+/* The type in memory. */
+static const char *type_of(const struct generator *g, int o, bool grad)
+{
+    bool index = g->nest->operand[o].index && !grad;
+    return index ? "int" : hp_call_real(g->call, o, grad) == REAL_BF16 ? "bf16" : "Real";
+}
+
 static void say_access(struct generator *g, int o, bool grad, const struct instead *instead)
 {
     const struct place *p = place_of(g, o, grad);
     bool index = g->nest->operand[o].index && !grad;
-    say(g, "%s(((const %s *)p.data[%d])[", index ? "Index" : "double", index ? "int" : "Real",
+    say(g, "%s(((const %s *)p.data[%d])[", index ? "Index" : "double", type_of(g, o, grad),
         p->data);
     say_index(g, p, instead);
     say(g, "])");
@@ -646,7 +654,8 @@ static void say_write(struct generator *g)
     const struct instead first = { '*', NONE, 1, "0" }, none = { 0, NONE, 0, NULL };
     const struct place *p = place_of(g, g->target->to, g->target->grad);
     bool fresh = g->target->fresh && !g->out->leaves_out;
-    say(g, "Real *to = (Real *)p.data[%d] + (", p->data);
+    const char *type = type_of(g, g->target->to, g->target->grad);
+    say(g, "%s *to = (%s *)p.data[%d] + (", type, type, p->data);
     say_index(g, p, g->pair ? &first : &none);
     say(g, ");\nput_%s%s<%s>(to, ", combine_name[combine_of(g)],
         g->pair && combine_of(g) == COMBINE_SUM ? "s" : "", fresh ? "true" : "false");

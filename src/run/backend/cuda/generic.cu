@@ -1,5 +1,7 @@
-// What generated kernels use (generate.h). Before it the types Real, of numbers in memory, and Index are declared.
+// What generated kernels use (generate.h). Before it the types Real, of numbers in memory that are not bf16, and Index
+// are declared.
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/bf16.inc"
 
 static __device__ bool is_outside(long long position, long long size)
 {
@@ -212,21 +214,21 @@ static __device__ int number_in(const window *in, Index p1, Index p2, Index p3, 
 }
 
 // Results go to memory: they replace what is there if it is fresh.
-template <bool FRESH> static __device__ void put_sum(Real *to, double acc)
+template <bool FRESH, class T> static __device__ void put_sum(T *to, double acc)
 {
-    *to = FRESH ? Real(acc) : Real(*to + Real(acc));
+    *to = FRESH ? T(acc) : T(*to + Real(acc));
 }
 
-template <bool FRESH> static __device__ void put_sums(Real *to, long long second, double acc, double acc1)
+template <bool FRESH, class T> static __device__ void put_sums(T *to, long long second, double acc, double acc1)
 {
     put_sum<FRESH>(to, acc);
     put_sum<FRESH>(to + second, acc1);
 }
 
-template <bool FRESH> static __device__ void put_max(Real *to, double acc)
+template <bool FRESH, class T> static __device__ void put_max(T *to, double acc)
 {
     if (FRESH || Real(acc) > *to)
-        *to = Real(acc);
+        *to = T(acc);
 }
 
 // The maximum is rounded, so that the sum belongs to what is in memory.
