@@ -292,6 +292,9 @@ static void check_all(enum real real, int step, int full_step)
             is_mine(i)) {
             check_case(case_at(i), real, 2);
             n++;
+            if (getenv("HYPAR_TEST_SHARE")) /* it may be stopped */
+                print_message("done: %s (%s)\n", hp_op[case_at(i)->kind].name,
+                              case_at(i)->label);
         }
     print_message("%d cases, the farthest result is off by %g\n", n, farthest);
     assert_int_equal(failures, 0);

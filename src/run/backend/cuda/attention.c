@@ -44,14 +44,15 @@ bool hp_attention_fresh(const struct kernel_call *call, const char *name)
     return (grad ? call->fresh_grad : call->fresh) >> hp_operand(call->nest, name[grad]) & 1;
 }
 
-static struct place place_of(const struct kernel_call *call, const char *name, bool *fits)
+static struct attention_place place_of(const struct kernel_call *call, const char *name,
+                                       bool *fits)
 {
     const struct nest *nest = call->nest;
     const struct target target = { .axes = nest->pass[call->pass].axes };
     const struct view *view = view_of(call, name);
     bool grad = name[1];
     int o = hp_operand(nest, name[grad]);
-    struct place p = { .is_there = view != NULL, .real = call->real };
+    struct attention_place p = { .is_there = view != NULL, .real = call->real };
     struct affine f;
     if (!view)
         return p;
@@ -72,7 +73,7 @@ int64_t hp_attention_extent(const struct attention *at, int axis)
 }
 
 /* Are vectors along the axis contiguous, and numbers of the precision of all operands? */
-static bool is_dense(const struct attention *at, const struct place *p, int axis)
+static bool is_dense(const struct attention *at, const struct attention_place *p, int axis)
 {
     return !p->is_there || (p->step[axis] == 1 && p->real == at->real);
 }
@@ -130,8 +131,8 @@ struct matrix {
     int64_t row, column, each;
 };
 
-static struct matrix matrix_of(const struct attention *at, const struct place *p, int row,
-                               int column)
+static struct matrix matrix_of(const struct attention *at, const struct attention_place *p,
+                               int row, int column)
 {
     return (struct matrix){ at->real, p->data, p->step[row], p->step[column], p->step[at->a] };
 }
@@ -254,8 +255,9 @@ static void attend_backward(const struct attention *at, bool first)
 
 static void move_to(const struct attention *from, struct attention *at, const int64_t index[3])
 {
-    struct place *const place[] = { &at->x, &at->k,  &at->v,  &at->bias, &at->m, &at->t,
-                                    &at->y, &at->dy, &at->dx, &at->dk,   &at->dv };
+    struct attention_place *const place[] = { &at->x,  &at->k,  &at->v, &at->bias,
+                                              &at->m,  &at->t,  &at->y, &at->dy,
+                                              &at->dx, &at->dk, &at->dv };
     *at = *from;
     const int axis[] = { at->n, at->w, at->g };
     for (int i = 0; i < 11; i++)

@@ -7,7 +7,7 @@
 #include "run/backend/cuda/launch.h"
 
 /* An operand, at the current sample, window and member of a group. */
-struct place {
+struct attention_place {
     bool is_there;
     enum real real;
     char *data;
@@ -19,7 +19,7 @@ struct attention {
     const struct kernel_call *call;
     enum real real;             /* of operands in memory; statistics are of call->real */
     int n, w, a, q, s, g, d, e; /* axes; w may be -1 */
-    struct place x, k, v, bias, m, t, y, dy, dx, dk, dv;
+    struct attention_place x, k, v, bias, m, t, y, dy, dx, dk, dv;
     struct cuda_attention args;
 };
 

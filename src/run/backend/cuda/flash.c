@@ -6,13 +6,13 @@
 
 enum { LEAST_ARCH = 80, MOST_WIDTH = 128, UNIT = 16, MOST_BLOCKS = 65535 };
 
-static int64_t step(const struct place *p, int axis)
+static int64_t step(const struct attention_place *p, int axis)
 {
     return axis < 0 ? 0 : p->step[axis];
 }
 
 /* Kernels read eight numbers of bf16 at a time. */
-static bool find_heads(const struct attention *at, const struct place *p, int row,
+static bool find_heads(const struct attention *at, const struct attention_place *p, int row,
                        struct cuda_heads *out)
 {
     enum { EACH = 8 };
