@@ -226,6 +226,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
              : named     ? "the plan does not fit"
                          : "no plan fits; in the plan shown",
              why.text);
+    err->cause = why.cause;
     return status;
 }
 
@@ -246,6 +247,19 @@ static void point_at_reasons(const struct hypar_refusals *refusals, struct hypar
     size_t n = strlen(err->text);
     if (refusals->n > 1)
         snprintf(err->text + n, sizeof err->text - n, "; --planner NAME tells why of each");
+}
+
+/* Say what would make the plan fit, if memory is the reason. */
+static void add_remedy(const struct hypar_graph *graph, const struct hypar_machine *machine,
+                       const struct hypar_search_options *how, struct hypar_error *err)
+{
+    size_t n = strlen(err->text);
+    char remedy[200];
+    if (err->cause != HYPAR_CAUSE_MEMORY)
+        return;
+    hypar_memory_remedy(remedy, sizeof remedy, graph, machine, how);
+    if (*remedy)
+        snprintf(err->text + n, sizeof err->text - n, "; %s", remedy);
 }
 
 /* --batch max: a model that is read with one batch after another. */
@@ -343,6 +357,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
+        if (graph)
+            add_remedy(graph, machine, how, err);
         point_at_reasons(&refusals, err);
         return refusals.n ? in_problem(args, status, err) : status;
     }
@@ -366,8 +382,12 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     opt_note_statistics(args, hypar_found_plan(found));
     if (args->target)
         opt_note_target(args, hypar_found_plan(found), args->target);
-    if (status == HYPAR_OK)
-        status = in_problem(args, judge(args, found, err), err);
+    if (status == HYPAR_OK) {
+        status = judge(args, found, err);
+        if (status != HYPAR_OK && graph)
+            add_remedy(graph, machine, how, err);
+        status = in_problem(args, status, err);
+    }
     hypar_found_free(found);
     hypar_graph_free(largest);
     return status;

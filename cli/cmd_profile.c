@@ -140,7 +140,7 @@ static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
 static char *next_text(struct profiling *p, const char *planner, bool again)
 {
     char model[2 * PATH_MAX];
-    struct hypar_error why = { "" };
+    struct hypar_error why = { 0 };
     struct hypar_found *found = NULL;
     struct hypar_sim_options simulation = { .profile = p->profile };
     struct hypar_search_options how = { .planner = planner,

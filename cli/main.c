@@ -199,7 +199,7 @@ static void keep_freed_memory(void)
 
 int main(int argc, char **argv)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
 
     keep_freed_memory();
     occupy_standard_streams();

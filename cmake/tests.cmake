@@ -55,9 +55,13 @@ if(CMAKE_CXX_COMPILER)
   set(files libcuda.so.1 libnvrtc.so.12 libnvrtc-builtins.so.12.0 libcublas.so.12 libcudnn.so.9)
   foreach(part file IN ZIP_LISTS parts files)
     add_library(stand-in-${part} MODULE tests/cuda/${part}.c)
+    if(part MATCHES "blas|dnn")
+      target_sources(stand-in-${part} PRIVATE tests/cuda/numbers.c)
+    endif()
     set_target_properties(stand-in-${part} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${file}
       C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${stand_in_folder})
-    target_include_directories(stand-in-${part} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(stand-in-${part} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+      ${PROJECT_SOURCE_DIR}/include)
     target_compile_definitions(stand-in-${part} PRIVATE
       STAND_IN_CXX="${CMAKE_CXX_COMPILER}" STAND_IN_ROOT="${PROJECT_SOURCE_DIR}"
       STAND_IN_FOLDER="${stand_in_folder}" STAND_IN_FLAGS="${stand_in_flags}")

@@ -27,17 +27,19 @@ struct all_ranks {
 
 /* Comparing -------------------------------------------------------------------------- */
 
-double scale_of(const double *right, int64_t n)
+double scale_of(const double *right, int64_t n, bool narrow)
 {
-    double scale = 1e-3;
+    double scale = narrow ? 0.03125 : 1e-3;
     for (int64_t i = 0; i < n; i++)
         if (isfinite(right[i]) && fabs(right[i]) > scale)
             scale = fabs(right[i]);
     return scale;
 }
 
-double tolerance_of(enum real real)
+double tolerance_of(enum real real, bool narrow)
 {
+    if (narrow)
+        return 0.125; /* 32 times the rounding of one number */
     return real == REAL_F32 ? 1e-3 : 1e-9;
 }
 
@@ -53,7 +55,8 @@ int64_t first_difference(const double *found, const double *right, int64_t n, do
 static int64_t find_difference(const struct all_ranks *a, const double *found,
                                const double *right, int64_t n, const struct view *all)
 {
-    double scale = a->tolerance * scale_of(all->data, hp_box_elements(&all->box));
+    double scale =
+        a->tolerance * scale_of(all->data, hp_box_elements(&all->box), a->settings.narrow);
     if (!a->settings.micro_is_device)
         return first_difference(found, right, n, scale);
     for (int64_t i = 0; i < n; i++)
@@ -125,13 +128,15 @@ static enum hypar_status compare_lasting(struct all_ranks *a, int device, struct
                                          const struct held_view *v, const struct view *right,
                                          struct hypar_error *err)
 {
-    size_t size = hp_real_bytes(a->real);
+    enum real real =
+        a->settings.narrow && hp_held_bytes(a->program->plan, place) == 2 ? REAL_BF16 : a->real;
     char *data = hp_executor_lasting(a->x[device], v->buffer);
-    struct view held = { .data = data + (size_t)v->at.offset * size, .box = v->box };
-    size_t bytes = (size_t)hp_box_elements(&v->box) * size;
+    struct view held = { .data = data + (size_t)v->at.offset * hp_real_bytes(real),
+                         .box = v->box };
+    size_t bytes = (size_t)hp_box_elements(&v->box) * hp_real_bytes(a->real);
     struct view own = hp_dense_view(hp_array_new(bytes), &v->box);
     memcpy(held.stride, v->at.stride, sizeof held.stride);
-    hp_backend_get(&a->backend, &own, &held, size);
+    hp_backend_get_as(&a->backend, &own, a->real, &held, real);
     enum hypar_status status = compare(a, device, place, &own, right, err);
     hp_array_free(own.data);
     return status;
@@ -250,7 +255,8 @@ static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error 
             if (!hp_executor_loss(a->x[d], u, &value))
                 continue;
             known++;
-            if (first_difference(&value, &right, 1, a->tolerance * scale_of(&right, 1)) < 0)
+            if (first_difference(&value, &right, 1,
+                                 a->tolerance * scale_of(&right, 1, a->settings.narrow)) < 0)
                 continue;
             a->differs = true;
             return hp_fail(err, HYPAR_RUNTIME,
@@ -281,8 +287,8 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
                    device, scale, right);
 }
 
-/* Elements that the program says are sent in a step, without padding. A batch's; pipedream
- * counts otherwise. */
+/* Bytes that the program says are sent in a step, without padding; in the precision of the run.
+ * A batch's; pipedream counts otherwise. */
 static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *err)
 {
     const struct hypar_program *p = a->program;
@@ -290,15 +296,17 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
     for (int i = 0; i < p->n_tasks; i++)
         if (p->task[i].kind == TASK_COMM)
             said += hp_task_times(p, i) *
-                    (hp_task_comm(p, i)->sent_elements - hp_task_comm(p, i)->padding);
+                    (hp_task_comm(p, i)->sent_elements - hp_task_comm(p, i)->padding) *
+                    (a->settings.narrow ? hp_message_bytes(p->plan, hp_task_place(p, i))
+                                        : (int)hp_real_bytes(a->real));
     for (int d = 0; d < a->n; d++)
         sent += hp_executor_counts(a->x[d]).sent_bytes;
-    double step = (sent - a->sent_bytes) / (double)hp_real_bytes(a->real);
+    double step = sent - a->sent_bytes;
     a->sent_bytes = sent;
     if (p->iteration->delayed || fabs(step - said) < .5)
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_RUNTIME, "the ranks sent %.0f elements, the program has %.0f",
-                   step, said);
+    return hp_fail(err, HYPAR_RUNTIME, "the ranks sent %.0f bytes, the program has %.0f", step,
+                   said);
 }
 
 /* What each device held when it was fullest is what the memory model says. */
@@ -359,6 +367,7 @@ static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error 
                                                         : hp_host_backend(kernels);
     struct executor_settings settings = { .backend = &a->backend,
                                           .real = a->real,
+                                          .narrow = a->settings.narrow,
                                           .optimizer = a->settings.optimizer,
                                           .seed = a->settings.seed,
                                           .order = a->settings.order,
@@ -385,7 +394,7 @@ enum hypar_status all_ranks_new(struct all_ranks **out, const struct hypar_progr
     enum real real = settings->fp32 ? REAL_F32 : REAL_F64;
     *a = (struct all_ranks){ .arena = arena,
                              .real = real,
-                             .tolerance = tolerance_of(real),
+                             .tolerance = tolerance_of(real, settings->narrow),
                              .program = program,
                              .graph = program->plan->graph,
                              .settings = *settings,
@@ -433,7 +442,8 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
     }
     TRY(compare_losses(a, err));
     if (a->settings.order == ORDER_NUMBERS &&
-        (a->program->plan->precision == HYPAR_FP64) == (a->real == REAL_F64))
+        (a->program->plan->precision == HYPAR_FP64) == (a->real == REAL_F64) &&
+        (a->program->plan->precision == HYPAR_BF16) == a->settings.narrow)
         TRY(compare_memory(a, err));
     return compare_sent(a, err);
 }

@@ -25,7 +25,8 @@ struct all_ranks_settings {
      * relative to itself, not to its tensor. */
     bool micro_is_device;
     enum arrays arrays;
-    bool fp32; /* the ranks compute in single precision; the unsplit run never does */
+    bool fp32;   /* the ranks compute in single precision; the unsplit run never does */
+    bool narrow; /* ... and hold in bf16 what the plan holds in two bytes */
     bool
         few_tags; /* no more than messages of one micro-batch have, and chunks that are small */
 };
@@ -48,13 +49,13 @@ bool all_ranks_differ(const struct all_ranks *a);
 int all_ranks_running(const struct all_ranks *a);
 
 /* By how much numbers of a precision may differ, relative to the largest there is. */
-double tolerance_of(enum real real);
+double tolerance_of(enum real real, bool narrow);
 
 /* The number of the first element that differs by more than `most`, -1: none. */
 int64_t first_difference(const double *found, const double *right, int64_t n, double most);
 
 /* The largest of some elements, for what differences are relative to; 1e-3 for what is
- * smaller. */
-double scale_of(const double *right, int64_t n);
+ * smaller, and 1/32 in bf16, whose sums of large terms may be small. */
+double scale_of(const double *right, int64_t n, bool narrow);
 
 #endif /* TESTS_ALL_RANKS_H */

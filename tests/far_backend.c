@@ -46,6 +46,14 @@ static void copy(const struct backend *b, const struct view *to, const struct vi
     host.copy(&host, &t, &f, element_bytes);
 }
 
+static void convert(const struct backend *b, const struct view *to, enum real to_real,
+                    const struct view *from, enum real from_real)
+{
+    struct backend host = host_of(b);
+    struct view t = near_view(to), f = near_view(from);
+    host.convert(&host, &t, to_real, &f, from_real);
+}
+
 static void clear(const struct backend *b, const struct view *view, enum combine combine,
                   enum real real)
 {
@@ -97,7 +105,7 @@ static void update(const struct backend *b, const struct update_run *run)
     r.old = near(run->old);
     r.new = near(run->new);
     r.gradient = near(run->gradient);
-    for (int k = 0; k < HP_MAX_STATE; k++)
+    for (int k = 0; k < HP_STATE_ARRAYS; k++)
         r.state.array[k] = near(run->state.array[k]);
     host.update(&host, &r);
 }
@@ -108,7 +116,7 @@ static void square(const struct backend *b, const struct square_run *run, int n,
     double all = 0;
     (void)b;
     for (int i = 0; i < n; i++)
-        all += hp_sum_of_squares(run[i].n, real, near(run[i].data));
+        all += hp_sum_of_squares(run[i].n, run[i].real, near(run[i].data));
     hp_put(near(sum), 0, all, real);
 }
 
@@ -121,6 +129,7 @@ struct backend far_backend(const struct kernels *kernels)
     far.array_new = new_array;
     far.array_free = free_array;
     far.copy = copy;
+    far.convert = convert;
     far.clear = clear;
     far.combine = combine_views;
     far.compute = compute;

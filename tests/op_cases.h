@@ -264,7 +264,7 @@ static inline int op_case_input(struct graph_builder *b, const struct case_input
     static const char *const costs[] = {
         "act0", "act1", "act2", "act3", "act4", "act5", "act6"
     };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int tensor, cost[1];
     switch (input->kind) {
     case CASE_DATA:
@@ -296,7 +296,7 @@ static inline struct hypar_graph *op_case_build(const struct op_case *c)
 {
     struct graph_builder *b = hp_build("case", op_case_batch(c));
     struct hypar_graph *graph = NULL;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int inputs[8], outputs[MAX_OPERANDS];
     for (int i = 0; i < c->n_inputs; i++)
         inputs[i] = op_case_input(b, &c->input[i], i);

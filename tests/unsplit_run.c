@@ -232,7 +232,7 @@ static void run_passes(const struct unsplit_run *run, int op, int micro, bool ba
     }
 }
 
-/* Exaggerated rounding errors: the output of an operator is changed a little. */
+/* Rounding errors, or exaggerated ones: the output of an operator is changed a little. */
 static void add_noise(const struct unsplit_run *run, int op, int micro)
 {
     const struct op *o = &run->graph->ops[op];
@@ -243,7 +243,10 @@ static void add_noise(const struct unsplit_run *run, int op, int micro)
             o->nest->operand[i].role == OPERAND_OUTPUT ? hp_box_elements(&view->box) : 0;
         for (int64_t k = 0; k < n; k++) {
             double factor = 1 + run->settings.noise * (2 * hp_random_unit(&random) - 1);
-            hp_put(view->data, k, factor * hp_get(view->data, k, run->real), run->real);
+            double value = factor * hp_get(view->data, k, run->real);
+            if (run->settings.rounds)
+                value = hp_bf16_number(hp_bf16_bits((float)value));
+            hp_put(view->data, k, value, run->real);
         }
     }
 }
@@ -253,7 +256,7 @@ static void run_micro(const struct unsplit_run *run, int micro)
     const struct hypar_graph *g = run->graph;
     for (int op = 0; op < g->n_ops; op++) {
         run_passes(run, op, micro, false);
-        if (run->settings.noise > 0)
+        if (run->settings.noise > 0 || run->settings.rounds)
             add_noise(run, op, micro);
     }
     if (run->settings.forward)

@@ -33,6 +33,7 @@ struct unsplit_settings {
     struct optimizer optimizer;
     double clip;   /* the largest norm of gradients; 0: any. Not with delayed updates */
     uint64_t seed; /* of the random numbers that operators draw */
+    bool rounds;   /* every output is rounded to bf16, for the same reason */
     double noise; /* every output is off by up to this share, to test how stable the graph is */
 };
 

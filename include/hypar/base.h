@@ -60,11 +60,19 @@ HYPAR_API const char *hypar_status_text(enum hypar_status status);
 /* The exit code of the command line tool for a status. */
 HYPAR_API int hypar_status_exit_code(enum hypar_status status);
 
+/* What a refusal is about, for callers that name a remedy. */
+enum hypar_cause {
+    HYPAR_CAUSE_OTHER,
+    HYPAR_CAUSE_MEMORY, /* no plan fits into the devices' memory */
+    HYPAR_CAUSE_TARGET, /* the target (struct hypar_search_options) cannot run the plan */
+};
+
 /* Why a call failed, for people: "resnet.json:12: conv 'c1': input has 2 dims, want 4". The
  * caller owns it; it holds no pointers. Functions write it only when they fail, and accept
  * NULL. */
 struct hypar_error {
     char text[512];
+    enum hypar_cause cause;
 };
 
 /* The handler of a lack of memory. By default one line goes to standard error, unfinished files

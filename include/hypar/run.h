@@ -181,7 +181,7 @@ HYPAR_API struct hypar_trace_info hypar_trace_info(const struct hypar_trace *tra
 HYPAR_API void hypar_trace_free(struct hypar_trace *trace); /* NULL is allowed */
 
 /* Train by a plan. The plan's machine must have as many devices as there are ranks; a process
- * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot run (bf16, an
+ * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot run (fp16, an
  * opaque operator), HYPAR_INVALID for files of values that are damaged or incomplete,
  * HYPAR_INFEASIBLE if the numbers of ranks and devices differ, or if a loss or a value for a
  * checkpoint is not finite, HYPAR_USAGE if there is nothing left to do, HYPAR_RUNTIME if

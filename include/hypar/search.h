@@ -149,6 +149,15 @@ HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
                                          const struct hypar_machine *machine,
                                          const struct hypar_search_options *options,
                                          struct hypar_error *err);
+
+/* Write what makes a plan fit where hypar_search() with these options fails for lack of memory
+ * (HYPAR_CAUSE_MEMORY), or finds a plan that does not fit: "fits with --recompute full (71.2 GB
+ * of 80 GB)", in the words of the command line; or that none of recomputation, micro-batches,
+ * sharding and stages does. "" with a start plan or measured operators. It searches again with
+ * each of them, and with planner hybrid. */
+HYPAR_API void hypar_memory_remedy(char *text, size_t size, const struct hypar_graph *graph,
+                                   const struct hypar_machine *machine,
+                                   const struct hypar_search_options *options);
 HYPAR_API void hypar_found_free(struct hypar_found *found); /* the plan too; NULL is allowed */
 
 enum { HYPAR_MAX_BATCH = 1000000000 };
@@ -252,7 +261,10 @@ struct hypar_search_info {
     const char *idle;   /* why the plan leaves out devices that differ from the others: "node 14
                            would slow the step by 19 %"; NULL: it uses all */
     const char *target; /* a framework that can run it, as asked: "torch"; NULL: not asked */
-    double seconds;     /* auto: including simulation */
+    const char *for_target; /* how the plan differs from what the planner asked for, because the
+                               target refuses that: "conv1 is kept whole: ..."; NULL: it does
+                               not */
+    double seconds;         /* auto: including simulation */
     double processor_s; /* of all threads of the process; includes searches at the same time */
     int64_t evaluated;  /* candidates examined; -1: an own planner that reports nothing */
     bool chooses;       /* it had choices; dp, mp and owt have hardly any */

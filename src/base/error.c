@@ -48,7 +48,24 @@ enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, con
         vsnprintf(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
         keep_one_line(err->text);
+        err->cause = HYPAR_CAUSE_OTHER;
     }
+    return status;
+}
+
+enum hypar_status hp_about(struct hypar_error *err, enum hypar_cause cause,
+                           enum hypar_status status)
+{
+    if (err && status != HYPAR_OK)
+        err->cause = cause;
+    return status;
+}
+
+enum hypar_status hp_fail_again(struct hypar_error *err, enum hypar_status status,
+                                const struct hypar_error *why)
+{
+    if (err)
+        *err = *why;
     return status;
 }
 

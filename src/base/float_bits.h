@@ -18,6 +18,16 @@ static inline double hp_bf16_number(uint16_t bits)
     return hp_f32_number((uint32_t)bits << 16);
 }
 
+/* Rounded to the nearest, of two to the even one. */
+static inline uint16_t hp_bf16_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x))
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 static inline double hp_f64_number(uint64_t bits)
 {
     double x;

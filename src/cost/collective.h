@@ -92,6 +92,15 @@ struct comm_overhead hp_messages_overhead(struct arena *scratch,
                                           const struct hypar_machine *machine,
                                           const struct message *message, int n);
 
+/* What kernels beside a collective lose on one of its devices: a share (comm_share) of the time
+ * in which the device's links and memory move the bytes and messages are under way; the launch
+ * takes nothing. Short collectives run in fewer of the library's channels, and each channel
+ * occupies a part of the device. `whole`: the bytes of the collective; `way` and `bytes` as for
+ * its time; `own_link_s`: the longest time that one of the device's own links is held. */
+double hp_lost_beside_s(const struct hypar_device *device, const struct comm_group *group,
+                        double whole, const struct comm_way *way, double bytes,
+                        double own_link_s);
+
 /* An order for messages of similar size that start at once, in which few wait for others if
  * links serve first come, first served: writes a permutation of 0..n-1. */
 void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,

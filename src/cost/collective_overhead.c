@@ -1,6 +1,8 @@
 /* The time of a comm that its messages do not take: launches and local copies. */
 #include "cost/collective.h"
 
+#include <math.h>
+
 #include "machine/machine.h"
 
 /* How often `bytes` pass through the memory of the busiest device: an all-reduce is read and
@@ -68,4 +70,34 @@ struct comm_overhead hp_messages_overhead(struct arena *scratch,
         }
     hp_arena_release(scratch, mark);
     return out;
+}
+
+/* Kernels beside collectives ------------------------------------------------------------- */
+
+/* Channels of NCCL by bytes (NVIDIA/nccl, topoGetAlgoInfo() and ncclTopoTuneModel()). In its
+ * protocol for short messages a channel has 512 threads, each of which has at least 8 bytes of
+ * the whole (trees), or of each device's piece (rings). Pieces of more than about 28 KiB go by
+ * the next protocol, whose threads have 8 bytes of the whole: over nodes the latencies of its
+ * steps, 1.3 us longer for each device, are then less than what its bandwidth saves. */
+static const double CHANNEL_BYTES = 4096, SHORT_PIECE_BYTES = 28672;
+enum { CHANNELS = 24 }; /* over NVLink */
+
+/* The share of all channels that a collective of so many bytes runs in. */
+static double channels_of(const struct comm_group *group, double whole)
+{
+    bool trees = group->kind == COMM_ALL_REDUCE;
+    double piece = trees ? whole : whole / group->n_devices;
+    if (group->kind == COMM_ALL_TO_ALL || group->kind == COMM_EXCHANGE ||
+        (!trees && piece > SHORT_PIECE_BYTES))
+        return 1; /* pairs have their own channels */
+    return fmin(fmax(1, floor(piece / CHANNEL_BYTES)), CHANNELS) / CHANNELS;
+}
+
+double hp_lost_beside_s(const struct hypar_device *device, const struct comm_group *group,
+                        double whole, const struct comm_way *way, double bytes,
+                        double own_link_s)
+{
+    double moving_s = own_link_s + way->overhead.s_per_byte * bytes;
+    double under_way_s = way->fixed_s - way->overhead.fixed_s;
+    return device->kernels.comm_share * channels_of(group, whole) * (moving_s + under_way_s);
 }

@@ -161,6 +161,22 @@ enum hypar_status hypar_emit_command(const struct hypar_plan *plan, const char *
     return HYPAR_OK;
 }
 
+struct layout_limits hp_target_limits(const struct target *target,
+                                      const struct hypar_graph *graph, struct arena *arena)
+{
+    struct layout_limits limits = { 0 };
+    if (target->borders)
+        limits.borders = target->borders(graph, arena);
+    if (!target->axes)
+        return limits;
+    axis_set *axes = NEW(arena, axis_set, graph->n_nests);
+    memset(axes, 0xff, (size_t)graph->n_nests * sizeof *axes);
+    for (int op = 0; op < graph->n_ops; op++)
+        axes[graph->ops[op].nest->id] &= target->axes(graph, op);
+    limits.axes = axes;
+    return limits;
+}
+
 enum hypar_status hp_target_takes(const struct target *target, const struct hypar_graph *graph,
                                   struct hypar_error *err)
 {

@@ -29,7 +29,7 @@ static struct distance measure(const struct hypar_plan *a, const struct hypar_pl
 struct nearest {
     const struct target *target;
     const struct hypar_plan *plan;
-    const bool *borders;     /* where stages may begin; NULL: anywhere */
+    struct layout_limits limits;
     struct hypar_plan *best; /* NULL: none yet */
     struct distance far;     /* its distance from the plan */
     struct hypar_error why;  /* why the first layout is refused; "": it is not */
@@ -40,7 +40,7 @@ static struct hypar_plan *make(const struct nearest *n, const struct hypar_layou
 {
     const struct hypar_plan_settings settings = hypar_plan_settings(n->plan);
     struct hypar_plan *plan = hp_plan_new(n->plan->graph, n->plan->machine, &settings);
-    if (hp_plan_set_layout_at(plan, layout, n->borders, NULL) == HYPAR_OK &&
+    if (hp_plan_set_layout_at(plan, layout, &n->limits, NULL) == HYPAR_OK &&
         hypar_plan_check(plan, NULL) == HYPAR_OK)
         return plan;
     hypar_plan_free(plan);
@@ -156,9 +156,9 @@ static void try_own_degrees(struct nearest *n, struct hypar_layout layout)
 
 /* Find the nearest layout. `any`: if the plan has no layout of its own, try all layouts. */
 static struct nearest nearest_layout(const struct target *target, const struct hypar_plan *plan,
-                                     const bool *borders, bool any)
+                                     const struct layout_limits *limits, bool any)
 {
-    struct nearest n = { .target = target, .plan = plan, .borders = borders };
+    struct nearest n = { .target = target, .plan = plan, .limits = *limits };
     struct hypar_layout layout = { .micro_batches = plan->schedule.micro_batches,
                                    .recompute = common_recompute(plan),
                                    .shard = common_shard(plan) };
@@ -182,8 +182,8 @@ struct hypar_plan *hp_nearest_layout(const struct target *target, const struct h
                                      int *differing)
 {
     struct arena scratch = { 0 };
-    const bool *borders = target->borders ? target->borders(plan->graph, &scratch) : NULL;
-    struct nearest n = nearest_layout(target, plan, borders, true);
+    struct layout_limits limits = hp_target_limits(target, plan->graph, &scratch);
+    struct nearest n = nearest_layout(target, plan, &limits, true);
     hp_arena_free(&scratch);
     *differing = n.far.differing;
     return n.best;
@@ -230,7 +230,7 @@ enum hypar_status hp_as_layout(const struct target *target, const struct hypar_p
     TRY(hp_check_target_schedule(target, plan->schedule.kind, plan->n_stages > 1, err));
     if (plan->has_layout)
         TRY(target->allows(plan, &plan->layout, err));
-    struct nearest n = nearest_layout(target, plan, NULL, err != NULL);
+    struct nearest n = nearest_layout(target, plan, &(struct layout_limits){ 0 }, err != NULL);
     if (!n.best)
         return hp_fail(err, HYPAR_INFEASIBLE, "there is no plan like it that %s can run: %s",
                        target->title, *n.why.text ? n.why.text : "no layout fits the machine");

@@ -187,11 +187,12 @@ static bool move_schedule(const struct target *target, struct hypar_plan *plan)
     return true;
 }
 
-/* A copy of the plan without the refused axes, stages and schedule; NULL: the target still
- * refuses it. */
-static struct hypar_plan *move(const struct target *target, const struct hypar_plan *plan,
-                               int *differing)
+struct hypar_plan *hp_moved_plan(const struct target *target, const struct hypar_plan *plan,
+                                 int *differing)
 {
+    *differing = 0;
+    if (!target->axes)
+        return NULL;
     struct hypar_plan *moved = hp_plan_copy(plan);
     *differing = move_axes(target, moved) + move_stages(target, moved);
     bool any = move_schedule(target, moved) || *differing > 0;
@@ -212,8 +213,7 @@ enum hypar_status hypar_emit_nearest(struct hypar_plan **out, int *differing,
     *differing = 0;
     TRY(hp_find_target(&row, target, err));
     TRY(hp_target_takes(row, plan->graph, err));
-    if (row->axes)
-        *out = move(row, plan, differing);
+    *out = hp_moved_plan(row, plan, differing);
     if (!*out)
         *out = hp_nearest_layout(row, plan, differing);
     if (!*out)

@@ -77,6 +77,16 @@ enum hypar_status hp_find_target(const struct target **out, const char *name,
 void hp_put_command(const struct target *target, const struct hypar_plan *plan,
                     const char *file, FILE *to);
 
+/* What the target allows of a layout. */
+struct layout_limits hp_target_limits(const struct target *target,
+                                      const struct hypar_graph *graph, struct arena *arena);
+
+/* A copy of a plan that the target refuses, changed until it takes it: refused axes are not
+ * split, stages begin where they may, the schedule is one that it has. `differing`: operators
+ * that changed. NULL: there is none. */
+struct hypar_plan *hp_moved_plan(const struct target *target, const struct hypar_plan *plan,
+                                 int *differing);
+
 /* Can it run some plan of the graph; can it run this plan? Else HYPAR_INFEASIBLE. */
 enum hypar_status hp_target_takes(const struct target *target, const struct hypar_graph *graph,
                                   struct hypar_error *err);

@@ -169,12 +169,35 @@ static struct alternative try_alternative(struct search *s, const struct present
     return out;
 }
 
-static struct alternative best_alternative(struct search *s, const struct present *p)
+/* The present framework and all alternatives to it. */
+struct round {
+    struct arena arena;
+    struct present present;
+    double squares; /* of the present framework */
+    struct alternative *alternative;
+    int n, capacity;
+};
+
+static void begin_round(struct search *s, struct round *r)
 {
-    struct alternative best = { .name = NULL }, next;
-    for (int i = 0; (next = try_alternative(s, p, i)).name; i++)
-        if (next.rows >= LEAST_ROWS && (!best.name || next.squares < best.squares))
-            best = next;
+    struct alternative next;
+    *r = (struct round){ .n = 0 };
+    find_present(s, &r->arena, &r->present);
+    r->squares = present_squares(&r->present, &r->arena);
+    while ((next = try_alternative(s, &r->present, r->n)).name) {
+        r->alternative =
+            GROW(&r->arena, struct alternative, r->alternative, r->n, &r->capacity);
+        r->alternative[r->n++] = next;
+    }
+}
+
+static const struct alternative *best_alternative(const struct round *r)
+{
+    const struct alternative *best = NULL;
+    for (int i = 0; i < r->n; i++)
+        if (r->alternative[i].rows >= LEAST_ROWS &&
+            (!best || r->alternative[i].squares < best->squares))
+            best = &r->alternative[i];
     return best;
 }
 
@@ -205,40 +228,30 @@ static void note_choice(struct hypar_fit *fit, const struct hypar_framework *bef
 }
 
 /* Take the best alternative, if it is much better. */
-static bool choose_one(struct search *s)
+static bool choose_one(struct search *s, const struct round *r)
 {
-    struct arena arena = { 0 };
-    struct present p;
-    find_present(s, &arena, &p);
-    double most = much_less * present_squares(&p, &arena);
-    struct alternative best = best_alternative(s, &p);
-    bool good = best.name && best.squares < most;
-    if (good) {
-        struct hypar_framework before = s->fit->framework;
-        take(s, &best);
-        if (time_of(s->fit, best.name) < 0)
-            note_choice(s->fit, &before, &best);
-    }
-    hp_arena_free(&arena);
-    return good;
+    const struct alternative *best = best_alternative(r);
+    if (!best || best->squares >= much_less * r->squares)
+        return false;
+    struct hypar_framework before = s->fit->framework;
+    take(s, best);
+    if (time_of(s->fit, best->name) < 0)
+        note_choice(s->fit, &before, best);
+    return true;
 }
 
-/* Alternatives that would explain the rows about as well. */
-static void find_alike(struct search *s)
+/* Note the alternatives that would explain the rows about as well. */
+static void note_alike(struct search *s, const struct round *r)
 {
     struct hypar_fit *fit = s->fit;
-    struct arena arena = { 0 };
-    struct present p;
-    struct alternative next;
-    find_present(s, &arena, &p);
-    double now = present_squares(&p, &arena);
-    for (int i = 0; (next = try_alternative(s, &p, i)).name; i++)
-        if (next.rows > 0 && time_of(fit, next.name) < 0 && next.squares * much_less < now) {
-            const char *value = hp_framework_value(&fit->arena, &next.framework, next.name);
-            fit->alike = hp_arena_printf(&fit->arena, "%s%s%s=%s", fit->alike ? fit->alike : "",
-                                         fit->alike ? ", " : "", next.name, value);
-        }
-    hp_arena_free(&arena);
+    for (int i = 0; i < r->n; i++) {
+        const struct alternative *a = &r->alternative[i];
+        if (a->rows == 0 || time_of(fit, a->name) >= 0 || a->squares * much_less >= r->squares)
+            continue;
+        fit->alike = hp_arena_printf(&fit->arena, "%s%s%s=%s", fit->alike ? fit->alike : "",
+                                     fit->alike ? ", " : "", a->name,
+                                     hp_framework_value(&fit->arena, &a->framework, a->name));
+    }
 }
 
 /* Choose first with the initial figures, because figures fitted under a wrong framework may be
@@ -246,10 +259,16 @@ static void find_alike(struct search *s)
  * optimum. */
 void hp_fit_choose(struct search *s)
 {
-    bool fitted = choose_one(s);
-    if (!fitted)
+    struct round r;
+    begin_round(s, &r);
+    bool more = choose_one(s, &r);
+    if (!more)
         hp_fit_run(s, NULL, true);
-    for (int i = fitted; i < MAX_CHOICES && choose_one(s); i++)
-        continue;
-    find_alike(s);
+    for (int i = more, again = true; again; i++) {
+        hp_arena_free(&r.arena);
+        begin_round(s, &r);
+        again = i < MAX_CHOICES && choose_one(s, &r);
+    }
+    note_alike(s, &r);
+    hp_arena_free(&r.arena);
 }

@@ -10,11 +10,14 @@ static const double huber = 1.345;      /* 95 % efficient for normal errors */
 static const double least_scale = 1e-3; /* smaller residuals count as 0 */
 static const double derivative_h = 1e-3;
 
+/* The cost of a fit is that of its residuals: none is computed twice at one point. */
 struct state {
     const struct least_squares *problem;
-    double *r, *jacobian; /* by row; by row and variable */
-    double *magnitudes;   /* scratch of n_rows */
-    double scale;
+    double *r, *next;   /* by row: at the present point, at the one that is tried */
+    double *jacobian;   /* by row and variable, at jacobian_x */
+    double *magnitudes; /* scratch of n_rows */
+    double scale, jacobian_x[MAX_VARIABLES];
+    bool has_jacobian;
 };
 
 static bool counts(const struct least_squares *p, int row)
@@ -65,26 +68,31 @@ static double row_weight(double r, double scale)
     return size <= limit ? 1 : limit / size;
 }
 
-static double loss_at(const struct state *s, const double *x)
+static double loss_of(const struct state *s, const double *r)
 {
     double sum = 0;
     for (int i = 0; i < s->problem->n_rows; i++)
         if (counts(s->problem, i))
-            sum += row_loss(s->problem->residual(s->problem->who, i, x), s->scale);
+            sum += row_loss(r[i], s->scale);
     return sum;
 }
 
-/* The loss if variable `k` alone differs from the point of r[]. */
-static double loss_beside(const struct state *s, const double *x, int k)
+/* The loss at x[], which differs from the present point in variable `k` alone (-1: in any). */
+static double try_point(const struct state *s, const double *x, int k)
 {
-    double sum = 0;
-    for (int i = 0; i < s->problem->n_rows; i++)
-        if (counts(s->problem, i))
-            sum +=
-                row_loss(depends(s->problem, i, k) ? s->problem->residual(s->problem->who, i, x)
-                                                   : s->r[i],
-                         s->scale);
-    return sum;
+    const struct least_squares *p = s->problem;
+    for (int i = 0; i < p->n_rows; i++)
+        if (counts(p, i))
+            s->next[i] = k < 0 || depends(p, i, k) ? p->residual(p->who, i, x) : s->r[i];
+    return loss_of(s, s->next);
+}
+
+/* The point that was tried is the present one. */
+static void accept_point(struct state *s)
+{
+    double *before = s->r;
+    s->r = s->next;
+    s->next = before;
 }
 
 /* Add `factor` times the residuals at x[], which differs in variable `k`, to its column. */
@@ -96,10 +104,14 @@ static void add_to_column(const struct state *s, const double *x, int k, double 
             s->jacobian[i * p->n_variables + k] += factor * p->residual(p->who, i, x);
 }
 
-static void find_jacobian(const struct state *s, const double *x)
+static void find_jacobian(struct state *s, const double *x)
 {
     const struct least_squares *p = s->problem;
     int n = p->n_variables;
+    if (s->has_jacobian && memcmp(s->jacobian_x, x, (size_t)n * sizeof *x) == 0)
+        return;
+    s->has_jacobian = true;
+    memcpy(s->jacobian_x, x, (size_t)n * sizeof *x);
     memset(s->jacobian, 0, (size_t)p->n_rows * (size_t)n * sizeof *s->jacobian);
     for (int k = 0; k < n; k++) {
         double at[MAX_VARIABLES];
@@ -182,8 +194,12 @@ static void solve(int n, double l[][MAX_VARIABLES], double *v)
     }
 }
 
-/* One step that reduces the loss; false: no damping finds one. */
-static bool step(const struct state *s, double *x, double *damping, double *loss)
+/* The share of the loss that a step has to gain. */
+static const double least_gain = 1e-9;
+
+/* One step that reduces the loss; false: no damping finds one. Shorter steps are not tried once
+ * the slope promises no gain. */
+static bool step(struct state *s, double *x, double *damping, double *loss)
 {
     const struct least_squares *p = s->problem;
     struct normal m;
@@ -192,15 +208,21 @@ static bool step(const struct state *s, double *x, double *damping, double *loss
     make_normal(s, &m);
     fix_variables(p, x, &m);
     for (; *damping < 1e9; *damping *= 8) {
-        double move[MAX_VARIABLES];
+        double move[MAX_VARIABLES], gain = 0;
         memcpy(move, m.g, sizeof move);
         if (!factor(&m, *damping, l))
             continue;
         solve(m.n, l, move);
-        for (int k = 0; k < m.n; k++) /* at most a factor of e at once: derivatives are local */
+        for (int k = 0; k < m.n;
+             k++) { /* at most a factor of e at once: derivatives are local */
             next[k] = fmin(fmax(x[k] - fmin(fmax(move[k], -1), 1), p->low[k]), p->high[k]);
-        double less = loss_at(s, next);
+            gain += m.g[k] * (x[k] - next[k]);
+        }
+        if (gain < least_gain * *loss)
+            return false;
+        double less = try_point(s, next, -1);
         if (less < *loss) {
+            accept_point(s);
             memcpy(x, next, (size_t)m.n * sizeof *x);
             *loss = less;
             *damping = fmax(*damping / 8, 1e-9);
@@ -215,13 +237,11 @@ static void descend(struct state *s, double *x)
     enum { MAX_STEPS = 60 };
     double damping = 1e-3;
     for (int i = 0; i < MAX_STEPS; i++) {
-        find_residuals(s, x, s->r);
         s->scale = usual_residual(s);
-        double loss = loss_at(s, x), before = loss;
-        if (!step(s, x, &damping, &loss) || before - loss < 1e-9 * before)
+        double loss = loss_of(s, s->r), before = loss;
+        if (!step(s, x, &damping, &loss) || before - loss < least_gain * before)
             break;
     }
-    find_residuals(s, x, s->r);
     s->scale = usual_residual(s);
 }
 
@@ -231,16 +251,16 @@ static bool search_coordinates(struct state *s, double *x)
 {
     static const double ways[] = { 2, 1, 0.6, 0.3, 0.1, 0.03, 0.01 };
     const struct least_squares *p = s->problem;
-    double loss = loss_at(s, x), begin = loss;
+    double loss = loss_of(s, s->r), begin = loss;
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
         for (int k = 0; k < p->n_variables; k++)
             for (int sign = -1; sign <= 1; sign += 2) {
                 double was = x[k];
                 x[k] = fmin(fmax(was + sign * ways[w], p->low[k]), p->high[k]);
-                double less = x[k] == was ? loss : loss_beside(s, x, k);
+                double less = x[k] == was ? loss : try_point(s, x, k);
                 if (less < loss * (1 - 1e-9)) {
                     loss = less;
-                    find_residuals(s, x, s->r);
+                    accept_point(s);
                 } else {
                     x[k] = was;
                 }
@@ -250,8 +270,7 @@ static bool search_coordinates(struct state *s, double *x)
 
 /* Spread -------------------------------------------------------------------------------- */
 
-static void find_spread(const struct state *s, const double *x,
-                        struct least_squares_spread *spread)
+static void find_spread(struct state *s, const double *x, struct least_squares_spread *spread)
 {
     const struct least_squares *p = s->problem;
     struct normal m;
@@ -292,13 +311,14 @@ void hp_least_squares(const struct least_squares *problem, double *x,
     struct state s = {
         .problem = problem,
         .r = NEW(&arena, double, problem->n_rows + 1),
+        .next = NEW(&arena, double, problem->n_rows + 1),
         .magnitudes = NEW(&arena, double, problem->n_rows + 1),
         .jacobian = NEW(&arena, double, problem->n_rows * problem->n_variables + 1),
     };
+    find_residuals(&s, x, s.r);
     descend(&s, x);
     for (int i = 0; !problem->near && i < MAX_ROUNDS && search_coordinates(&s, x); i++)
         descend(&s, x);
-    find_residuals(&s, x, s.r);
     s.scale = usual_residual(&s);
     find_spread(&s, x, spread);
     hp_arena_free(&arena);

@@ -19,11 +19,14 @@
 
 #include "split/split.h"
 
-enum real { REAL_F32, REAL_F64 };
+/* bf16 is for numbers in memory: what computes with them has fp32 (run/backend/narrow.h). */
+enum real { REAL_F32, REAL_F64, REAL_BF16 };
 
 static inline size_t hp_real_bytes(enum real real)
 {
-    return real == REAL_F32 ? sizeof(float) : sizeof(double);
+    return real == REAL_F32   ? sizeof(float)
+           : real == REAL_F64 ? sizeof(double)
+                              : sizeof(uint16_t);
 }
 
 /* Numbers, or int32_t where the operand is an index, over `box`: all of an array, or a piece of
@@ -50,6 +53,8 @@ struct kernel_call {
      * exchanged). */
     pass_set passes;
     enum real real;
+    /* Values and gradients that are bf16 in memory; only a back end takes such a call. */
+    operand_set narrow, narrow_grad;
     struct range range[MAX_AXES];    /* the part */
     struct view value[MAX_OPERANDS]; /* read and written by the pass */
     struct view grad[MAX_OPERANDS];

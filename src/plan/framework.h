@@ -70,6 +70,15 @@ static inline bool hp_goes_by_modules(const struct hypar_framework *framework)
     return framework->kernels == HYPAR_KERNELS_EAGER || framework->prefetch > 0;
 }
 
+/* Do gradients of parameters begin with the first backward half that computes them, and end
+ * with the step? Else they last from step to step. Under schedules with delayed updates they
+ * last, whatever the framework. */
+static inline bool hp_gradients_begin(const struct hypar_framework *framework)
+{
+    return hp_goes_by_modules(framework) &&
+           (framework->kernels == HYPAR_KERNELS_NONE || !framework->memory.flat_gradients);
+}
+
 /* Are all exchanges waited for; are some? */
 bool hp_waits_for_all(const struct hypar_framework *framework);
 bool hp_waits_for_any(const struct hypar_framework *framework);

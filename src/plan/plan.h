@@ -172,10 +172,16 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
 enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
                                      struct hypar_error *err);
 
-/* ... with stages that begin where `borders`, by operator, says that one may; NULL: anywhere.
- */
+/* What a target allows of a layout; NULL: anything. */
+struct layout_limits {
+    const bool *borders;  /* by operator: whether a stage may begin with it */
+    const axis_set *axes; /* by nest: axes that may be split */
+};
+
+/* ... within limits: operators whose tensor axis may not be split are whole. */
 enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
-                                        const struct hypar_layout *layout, const bool *borders,
+                                        const struct hypar_layout *layout,
+                                        const struct layout_limits *limits,
                                         struct hypar_error *err);
 
 /* The schedule of a layout that names none. */
@@ -200,7 +206,8 @@ struct param_how {
     bool fp32_gradients;
     enum hypar_optimizer optimizer;
     const struct hypar_framework *framework; /* that runs it */
-    bool again; /* a device computes several micro-batches, or there are stages */
+    bool again;   /* a device computes several micro-batches, or there are stages */
+    bool forward; /* in the first forward half: without gradients that begin later */
 };
 
 /* The sharding as the step is run. */
@@ -222,7 +229,11 @@ static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *pl
 
 /* Bytes of each element of a parameter, where nothing is divided: one that is not trained has
  * neither gradient nor state. */
-double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
+double hp_plan_param_bytes(const struct hypar_plan *plan, const struct param_how *how,
+                           int tensor);
+
+/* hypar_plan_state_bytes() in the first forward half. */
+void hp_forward_state_bytes(const struct hypar_plan *plan, double *bytes);
 
 struct param_how hp_param_how(const struct hypar_plan *plan);
 
@@ -270,10 +281,6 @@ struct memory_text hp_memory_text(double need, double has);
  * (hp_room_words()). */
 enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words,
                                  struct hypar_error *err);
-
-/* Is the message about a lack of memory? All such messages say that a device "has", or devices
- * "have", less. */
-bool hp_tells_memory(const char *text);
 
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);

@@ -53,8 +53,9 @@ struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_sh
         hp_param_bytes(how->precision, how->fp32_gradients, how->optimizer);
     bool divided = shard == HYPAR_SHARD_PARAMETERS;
     bool lasts = !casts_weights(how) || (how->again && !divided);
+    bool begun = !how->forward || !hp_gradients_begin(how->framework);
     double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = each.state,
-                                       [HYPAR_SHARD_GRADIENTS] = each.gradient,
+                                       [HYPAR_SHARD_GRADIENTS] = begun ? each.gradient : 0,
                                        [HYPAR_SHARD_PARAMETERS] = lasts ? each.weight : 0 };
     struct shared_bytes out = { 0, 0 };
     for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
@@ -62,22 +63,28 @@ struct shared_bytes hp_shared_element(const struct param_how *how, enum hypar_sh
     return out;
 }
 
-struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
+static struct shared_bytes shared_bytes(const struct hypar_plan *plan,
+                                        const struct param_how *how, int tensor)
 {
-    struct param_how how = hp_param_how(plan);
     enum hypar_shard shard = hp_param_shard(plan, tensor);
     double weight = hp_precision_bytes(plan->precision);
     if (plan->graph->tensors[tensor].needs_grad)
-        return hp_shared_element(&how, shard);
+        return hp_shared_element(how, shard);
     return shard == HYPAR_SHARD_PARAMETERS ? (struct shared_bytes){ 0, weight }
                                            : (struct shared_bytes){ weight, 0 };
 }
 
-double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
 {
     struct param_how how = hp_param_how(plan);
+    return shared_bytes(plan, &how, tensor);
+}
+
+double hp_plan_param_bytes(const struct hypar_plan *plan, const struct param_how *how,
+                           int tensor)
+{
     return plan->graph->tensors[tensor].needs_grad
-               ? hp_shared_element(&how, HYPAR_SHARD_NONE).held
+               ? hp_shared_element(how, HYPAR_SHARD_NONE).held
                : hp_precision_bytes(plan->precision);
 }
 
@@ -198,13 +205,13 @@ static double owned_share(const struct hypar_plan *plan, const struct cover *cov
 /* A parameter that several parts or operators on one device read is held there once. What its
  * holders divide is taken to be even, in elements or in rows: as often as each element is
  * there. */
-static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
-                        double *bytes)
+static void count_param(const struct hypar_plan *plan, const struct param_how *how, int tensor,
+                        struct holdings *h, double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
     if (g->use_start[tensor] == g->use_start[tensor + 1])
         return;
-    struct shared_bytes size = hp_shared_bytes(plan, tensor);
+    struct shared_bytes size = shared_bytes(plan, how, tensor);
     double all = 0, one = (double)hp_shape_elements(&g->tensors[tensor].shape);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;
@@ -232,7 +239,8 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
  * the first of several parts reads a bias. One case may need more: if operators that are split
  * differently share a parameter, a device holds the box around the overlapping boxes that they
  * read. */
-void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
+static void count_params(const struct hypar_plan *plan, const struct param_how *how,
+                         double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
     struct arena scratch = { 0 };
@@ -244,8 +252,21 @@ void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
     }
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)
-            count_param(plan, t, &h, bytes);
+            count_param(plan, how, t, &h, bytes);
     hp_arena_free(&scratch);
+}
+
+void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
+{
+    struct param_how how = hp_param_how(plan);
+    count_params(plan, &how, bytes);
+}
+
+void hp_forward_state_bytes(const struct hypar_plan *plan, double *bytes)
+{
+    struct param_how how = hp_param_how(plan);
+    how.forward = true;
+    count_params(plan, &how, bytes);
 }
 
 struct memory_text hp_memory_text(double need, double has)
@@ -264,14 +285,9 @@ enum hypar_status hp_fail_device(const struct fullest *f, const char *room_words
                                  struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", f->device,
-                   text.need, text.has, room_words);
-}
-
-bool hp_tells_memory(const char *text)
-{
-    return strstr(text, ", which has ") || strstr(text, " of memory, has ") ||
-           strstr(text, ", all devices together have ");
+    return hp_about(err, HYPAR_CAUSE_MEMORY,
+                    hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s",
+                            f->device, text.need, text.has, room_words));
 }
 
 void hp_note_memory(struct fullest *f, int device, double need, double has)
@@ -332,11 +348,11 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
     if (least <= f.has)
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
-                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   hp_room_words(plan->machine,
-                                 hp_plan_device_memory(plan, f.device, limit_bytes), &how,
-                                 true),
-                   hint);
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "weights, gradients and %s state need %s on device %d, which has %s%s%s",
+            hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
+            hp_room_words(plan->machine, hp_plan_device_memory(plan, f.device, limit_bytes),
+                          &how, true),
+            hint);
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }

@@ -111,6 +111,10 @@ int hp_held_bytes(const struct hypar_plan *plan, struct place place)
     if (place.tensor ==
         plan->graph->loss) /* also for the norm of gradients, which has the same place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
+    /* sums over many numbers; eager PyTorch's are counted as it keeps them (saved.c) */
+    if (tensor->kind == TENSOR_STAT &&
+        plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
+        return hp_precision_bytes(hp_master_precision(plan->precision));
     bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }

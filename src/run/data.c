@@ -32,6 +32,16 @@ int64_t hp_integers_below(const struct hypar_graph *graph, int t)
     return below;
 }
 
+void hp_convert(void *to, enum real to_real, const void *from, enum real from_real, int64_t n)
+{
+    if (hp_real_bytes(to_real) > hp_real_bytes(from_real))
+        for (int64_t i = n - 1; i >= 0; i--)
+            hp_put(to, i, hp_get(from, i, from_real), to_real);
+    else
+        for (int64_t i = 0; i < n; i++)
+            hp_put(to, i, hp_get(from, i, from_real), to_real);
+}
+
 /* The offset of the element at `index` in a view. */
 static int64_t offset(const struct view *view, const int64_t *index)
 {

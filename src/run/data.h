@@ -5,6 +5,7 @@
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
+#include "base/float_bits.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
@@ -31,15 +32,22 @@ void hp_view_copy(const struct view *to, const struct view *from, const struct b
 /* Element i of an array of one precision. */
 static inline double hp_get(const void *data, int64_t i, enum real real)
 {
+    if (real == REAL_BF16)
+        return hp_bf16_number(((const uint16_t *)data)[i]);
     return real == REAL_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
 }
 
 static inline void hp_put(void *data, int64_t i, double value, enum real real)
 {
-    if (real == REAL_F32)
+    if (real == REAL_BF16)
+        ((uint16_t *)data)[i] = hp_bf16_bits((float)value);
+    else if (real == REAL_F32)
         ((float *)data)[i] = (float)value;
     else
         ((double *)data)[i] = value;
 }
+
+/* Convert n numbers; `to` and `from` may be the same address. */
+void hp_convert(void *to, enum real to_real, const void *from, enum real from_real, int64_t n);
 
 #endif /* RUN_DATA_H */

@@ -51,13 +51,15 @@ static void tell(struct stall *s)
     s->asked = false;
 }
 
-/* A process that did not call this for long was computing, or was stopped itself: its wait
- * starts anew. */
+/* A process that did not call this for long was computing, was stopped itself, or had no
+ * processor on a busy machine: that time is no wait. The time that it waited before counts. */
 void hp_stall_look(struct stall *s, double now)
 {
     double slow_s = s->after_s / 4;
-    if (s->since_s == 0 || now - s->seen_s > slow_s)
+    if (s->since_s == 0)
         begin(s, now);
+    else if (now - s->seen_s > slow_s)
+        s->since_s += now - s->seen_s;
     s->seen_s = now;
     if (now - s->since_s < slow_s)
         return;

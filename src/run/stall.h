@@ -33,11 +33,11 @@ struct stall {
     bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);
     void (*find_awaited)(void *ranks, bool *awaited);
 
-    double since_s,
-        seen_s;     /* when the last message was done, 0: one was done since; the last call */
-    double next_s;  /* the length of the wait at which it reports */
-    bool asked;     /* about this wait */
-    int32_t number; /* of the last question; answers to others are ignored */
+    double since_s, seen_s; /* when the wait began, later by the time in which nothing called,
+                               0: anew; the last call */
+    double next_s;          /* the length of the wait at which it reports */
+    bool asked;             /* about this wait */
+    int32_t number;         /* of the last question; answers to others are ignored */
     bool *awaited, *answered, *told; /* [n]: since the last question */
 };
 

@@ -23,9 +23,10 @@ static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
     enum hypar_precision precision = t->plan->precision;
     bool tf32 = precision == HYPAR_TF32 && on_card(t->options);
     t->real = precision == HYPAR_FP64 ? REAL_F64 : REAL_F32;
-    if (precision != HYPAR_FP32 && precision != HYPAR_FP64 && !tf32)
+    t->narrow = precision == HYPAR_BF16;
+    if (precision != HYPAR_FP32 && precision != HYPAR_FP64 && !t->narrow && !tf32)
         return hp_fail(err, HYPAR_UNSUPPORTED,
-                       "precision %s cannot be run: fp32%s and fp64 can",
+                       "precision %s cannot be run: bf16, fp32%s and fp64 can",
                        hypar_precision_text(precision), on_card(t->options) ? ", tf32" : "");
     return HYPAR_OK;
 }
@@ -141,6 +142,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     struct executor_settings settings = {
         .backend = &t->backend,
         .real = t->real,
+        .narrow = t->narrow,
         .optimizer = t->optimizer,
         .rate = { .kind = o->rate ? hp_rate_find(o->rate) : RATE_CONSTANT,
                   .warm_up = o->warm_up,

@@ -32,7 +32,8 @@ struct trainer {
     struct hypar_program *program;
     const struct hypar_train_options *options;
     struct hypar_ranks *ranks;
-    enum real real;
+    enum real real; /* of what comes in and goes out, and of the optimizer's state */
+    bool narrow;    /* what the plan holds in two bytes is bf16 */
     struct backend backend;
     struct optimizer optimizer;
     uint64_t seed;

@@ -162,7 +162,7 @@ enum hypar_status hp_search_at_random(const struct planner *random,
     else
         run_on_parts(&r, err);
     if (r.best)
-        *err = (struct hypar_error){ "" };
+        *err = (struct hypar_error){ 0 };
     if (r.rows > 0 && r.rows < hp_machine_rows(problem->machine))
         hp_fail(err, HYPAR_UNSUPPORTED,
                 "by itself tried on a part of the machine, it takes long here; --budget 60s "

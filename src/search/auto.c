@@ -21,10 +21,6 @@
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
-/* Planners with the longest searches run last, so that a stopped search has the plans of the
- * others. */
-static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
-
 static const char NO_TIME[] = "not tried, there was no time left";
 
 /* Large plans are simulated in the order of their closed-form estimates. Closed forms add up
@@ -62,9 +58,10 @@ static int rank(const char *planner)
 }
 
 /* Note why a planner has no plan, in the order of the table, whenever the planner ran. */
-static void refuse(struct tried *t, const char *planner, const char *why)
+static void refuse(struct tried *t, const char *planner, const struct hypar_error *reason)
 {
     struct hypar_refusals *r = &t->refusals;
+    const char *why = reason->text;
     size_t skip = strlen(planner);
     int i = r->n;
     if (r->n == HYPAR_MAX_REFUSALS)
@@ -74,7 +71,15 @@ static void refuse(struct tried *t, const char *planner, const char *why)
     for (r->n++; i > 0 && rank(r->by[i - 1].planner) > rank(planner); i--)
         r->by[i] = r->by[i - 1];
     r->by[i].planner = planner;
-    snprintf(r->by[i].why.text, sizeof r->by[i].why.text, "%s", why);
+    hp_fail(&r->by[i].why, HYPAR_INFEASIBLE, "%s", why);
+    hp_about(&r->by[i].why, reason->cause, HYPAR_INFEASIBLE);
+}
+
+static void leave_out(struct tried *t, const char *planner, const char *why)
+{
+    struct hypar_error reason;
+    hp_fail(&reason, HYPAR_INFEASIBLE, "%s", why);
+    refuse(t, planner, &reason);
 }
 
 /* Remember this plan if it is the nearest to fitting so far. */
@@ -145,12 +150,12 @@ static void try_planner(struct tried *t, const struct planner *planner)
     struct hypar_search_options with;
     struct problem mine = share_out(t, planner, &with);
     if (hp_try_divided(planner, &mine, &found, &why) != HYPAR_OK) {
-        refuse(t, planner->info.name, why.text);
+        refuse(t, planner->info.name, &why);
         return;
     }
     if (hp_check_state(planner, t->problem, found, &why) != HYPAR_OK) {
         struct fullest full = hp_plan_fullest(found->plan, t->problem->options->memory_bytes);
-        refuse(t, planner->info.name, why.text);
+        refuse(t, planner->info.name, &why);
         note_nearest(t, found, &full, true);
         hypar_found_free(found);
         return;
@@ -167,7 +172,7 @@ static void refuse_own(struct tried *t)
 {
     for (int i = 0; hp_own_planner(i); i++)
         if (hp_own_planner(i)->not_in_auto)
-            refuse(t, hp_own_planner(i)->info.name, "not tried, as it does not say in_auto");
+            leave_out(t, hp_own_planner(i)->info.name, "not tried, as it does not say in_auto");
 }
 
 /* Has the caller asked to stop, or is the time over, while there is a plan to return? */
@@ -178,31 +183,24 @@ static bool is_enough(const struct tried *t)
     return t->n > 0 && (over || hp_stopped(o->stop));
 }
 
-static bool is_slow(const struct planner *planner)
-{
-    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
-        if (slow[i] == planner)
-            return true;
-    return false;
-}
-
-/* Run all planners but the random search while there is time. */
+/* Run all planners but the random search while there is time. Those with long searches run
+ * last, so that a stopped search has the plans of the others. */
 static void try_planners(struct tried *t, bool slow_ones)
 {
     for (int i = 0; hp_planner_at(i) && t->n < MAX_TRIED; i++) {
         const struct planner *planner = hp_planner_at(i);
-        if (planner == t->random_search || is_slow(planner) != slow_ones ||
+        if (planner == t->random_search || planner->slow != slow_ones ||
             !hp_may_try(t->self, planner, t->given))
             continue;
         if (is_enough(t))
-            refuse(t, planner->info.name, NO_TIME);
+            leave_out(t, planner->info.name, NO_TIME);
         else
             try_planner(t, planner);
     }
 }
 
 /* Remove plan `i`: it is not evaluated, or does not fit. */
-static void drop(struct tried *t, int i, const char *why)
+static void drop(struct tried *t, int i, const struct hypar_error *why)
 {
     refuse(t, t->found[i]->info.planner, why);
     hypar_found_free(t->found[i]);
@@ -286,10 +284,11 @@ static void simulate_all(struct tried *t)
         if (large && !needs)
             needs = hp_op_needs(t->problem, &scratch);
         if (is_any_simulated(t) && hp_stopped(t->problem->options->stop)) {
-            drop(t, i, "interrupted before its plan was simulated");
+            hp_fail(&why, HYPAR_INFEASIBLE, "interrupted before its plan was simulated");
+            drop(t, i, &why);
         } else if (large && (check_bound(t, i, needs, &why) != HYPAR_OK ||
                              check_worth(t, i, parts, &why) != HYPAR_OK)) {
-            drop(t, i, why.text);
+            drop(t, i, &why);
         } else {
             parts += large && !hp_in_part(t->found[i])
                          ? (double)hp_plan_parts(t->found[i]->plan)
@@ -368,10 +367,10 @@ static void search_at_random(struct tried *t, int *best)
     struct hypar_search_options with;
     struct problem mine = share_out(t, t->random_search, &with);
     struct random_start start = { .rows = t->rows };
-    struct hypar_error why = { "" };
+    struct hypar_error why = { 0 };
     int i = t->n;
     if (is_enough(t)) {
-        refuse(t, t->random_search->info.name, NO_TIME);
+        leave_out(t, t->random_search->info.name, NO_TIME);
         return;
     }
     if (!may_search(t, *best))
@@ -384,11 +383,11 @@ static void search_at_random(struct tried *t, int *best)
     }
     if (hp_search_at_random(t->random_search, &mine, &start, &t->found[i], &t->verdict[i],
                             &why) != HYPAR_OK) {
-        refuse(t, t->random_search->info.name, why.text);
+        refuse(t, t->random_search->info.name, &why);
         return;
     }
     if (*why.text)
-        refuse(t, t->random_search->info.name, why.text);
+        refuse(t, t->random_search->info.name, &why);
     t->evaluated += t->found[t->n++]->info.evaluated;
     if (fits(t, i) &&
         (*best < 0 || !fits(t, *best) || merit(t, i) < HP_ROUNDING * merit(t, *best)))
@@ -525,20 +524,23 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
     struct memory_text together = hp_memory_text(all, has);
     struct memory_text nearest = hp_memory_text(t->lacks.need, t->lacks.has);
     const char *of_what = hp_problem_room_words(t->problem);
-    if (!t->nearest)
-        return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
-                       t->refusals.by[0].planner, t->refusals.by[0].why.text);
+    if (!t->nearest) {
+        const struct hypar_error *first = &t->refusals.by[0].why;
+        hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
+                t->refusals.by[0].planner, first->text);
+        return hp_about(err, first->cause, HYPAR_INFEASIBLE);
+    }
     if (!t->by_state)
         return hp_fail_memory(&t->lacks, t->problem, t->nearest, err);
     if (all > has)
         snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ", together.need,
                  together.has);
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "no plan fits: weights, gradients and %s state %sneed %s on device %d, which "
-        "has %s%s, in the nearest plan (%s)",
-        hypar_optimizer_text(t->problem->options->optimizer), sum, nearest.need,
-        t->lacks.device, nearest.has, of_what, t->nearest);
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "no plan fits: weights, gradients and %s state %sneed %s on device %d, which has "
+            "%s%s, in the nearest plan (%s)",
+            hypar_optimizer_text(t->problem->options->optimizer), sum, nearest.need,
+            t->lacks.device, nearest.has, of_what, t->nearest);
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }
 
 /* A plan that does not fit is shown only if it was simulated as a whole: its figures say how
@@ -560,7 +562,7 @@ static void drop_others(struct tried *t, int best)
             continue;
         hp_fail_device(&t->verdict[i].memory, hp_problem_room_words(t->problem), &why);
         if (!fits(t, i))
-            refuse(t, t->found[i]->info.planner, why.text);
+            refuse(t, t->found[i]->info.planner, &why);
         hypar_found_free(t->found[i]);
     }
 }
@@ -652,7 +654,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     if (random && hp_tells_quickly(problem))
         search_at_random(&t, &best);
     else if (random)
-        refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
+        leave_out(&t, t.random_search->info.name, "cannot be kept to what can be run");
     ask_lessers(&t, best_of_others, &best);
     best = show_or_drop(&t, choose_equal(&t, best));
     if (best >= 0) {

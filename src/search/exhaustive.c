@@ -255,6 +255,7 @@ const struct planner hp_planner_exhaustive = {
               .small_only = true },
     .plan = plan_exhaustive,
     .not_in_auto = true,
+    .slow = true,
     .checks_memory = true,
     .takes = TAKES_FIX,
 };

@@ -50,7 +50,7 @@ static void keep_beyond(struct bounds *b, struct trial *t, const struct hypar_me
     b->about.beyond = t->batch;
     b->about.need_bytes = fullest->peak;
     b->about.has_bytes = fullest->limit;
-    b->about.why = why ? *why : (struct hypar_error){ "" };
+    b->about.why = why ? *why : (struct hypar_error){ 0 };
     drop(t);
     b->beyond = *t;
 }
@@ -74,7 +74,7 @@ static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar
 {
     struct trial t = { .batch = batch };
     struct hypar_memory fullest = { 0 };
-    struct hypar_error why = { "" };
+    struct hypar_error why = { 0 };
     enum hypar_status status = b->batches->graph(b->batches->who, batch, &t.graph, &why);
     if (status == HYPAR_OK)
         status = check_figures(t.graph, &why);
@@ -97,7 +97,7 @@ static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar
         drop(&t);
     if (b->batches->tried)
         b->batches->tried(b->batches->who, batch, fits);
-    return fits || beyond ? HYPAR_OK : hp_fail(err, status, "%s", why.text);
+    return fits || beyond ? HYPAR_OK : hp_fail_again(err, status, &why);
 }
 
 /* The batch at which memory is full, if the need grows linearly from one batch to the other;
@@ -185,11 +185,14 @@ static enum hypar_status refuse(const struct bounds *b, struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(b->about.need_bytes, b->about.has_bytes);
     TRY(hp_check_stop(b->options->stop, err));
-    if (*b->about.why.text)
-        return hp_fail(err, HYPAR_INFEASIBLE, "not even a batch of %lld fits: %s",
-                       (long long)b->about.beyond, b->about.why.text);
-    return hp_fail(err, HYPAR_INFEASIBLE, "not even a batch of %lld fits: it needs %s of %s",
-                   (long long)b->about.beyond, text.need, text.has);
+    if (*b->about.why.text) {
+        hp_fail(err, HYPAR_INFEASIBLE, "not even a batch of %lld fits: %s",
+                (long long)b->about.beyond, b->about.why.text);
+        return hp_about(err, b->about.why.cause, HYPAR_INFEASIBLE);
+    }
+    hp_fail(err, HYPAR_INFEASIBLE, "not even a batch of %lld fits: it needs %s of %s",
+            (long long)b->about.beyond, text.need, text.has);
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }
 
 enum hypar_status hypar_search_largest(struct hypar_found **out, struct hypar_graph **graph,

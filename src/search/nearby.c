@@ -98,13 +98,8 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
         hp_plan_carry(there, problem->machine, nearby->subset ? nearby->subset->device : NULL,
                       &problem->settings);
     hypar_plan_free(there);
-    found->has_view = found->has_pipeline = found->has_simulated = false;
-    found->layerwise = NULL;
+    hp_drop_views(found);
     found->info.made_for = machine_text(&found->arena, problem, nearby);
-    found->info.exact = false;
-    found->info.lower_bound_s = found->info.lower_bound_elements = 0;
-    found->info.not_simulated = NULL;
-    found->info.part = (struct hypar_partial_step){ 0 };
     if (hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
         hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };

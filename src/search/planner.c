@@ -63,7 +63,23 @@ static enum hypar_status check_schedule(const struct planner *planner,
 {
     if (hp_has_schedule(problem, planner->schedule))
         return HYPAR_OK;
-    return hp_check_target_schedule(problem->target, planner->schedule, true, err);
+    return hp_about(err, HYPAR_CAUSE_TARGET,
+                    hp_check_target_schedule(problem->target, planner->schedule, true, err));
+}
+
+/* Check that the target runs the plan, or change the plan until it does. */
+static enum hypar_status keep_to_target(const struct planner *planner,
+                                        const struct problem *problem,
+                                        struct hypar_found *found, struct hypar_error *err)
+{
+    struct hypar_memory fullest;
+    enum hypar_status status = hp_check_runs(problem, found->plan, err);
+    if (status == HYPAR_OK || !hp_change_for_target(problem, found))
+        return hp_in(err, status, "%s", planner->info.name);
+    if (!planner->checks_memory || problem->options->unlimited)
+        return HYPAR_OK;
+    return hp_in(err, hp_found_fits(found, problem->options->memory_bytes, &fullest, err), "%s",
+                 planner->info.name);
 }
 
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
@@ -86,7 +102,7 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status == HYPAR_OK)
-        status = hp_in(err, hp_check_runs(problem, found->plan, err), "%s", planner->info.name);
+        status = keep_to_target(planner, problem, found, err);
     if (status != HYPAR_OK) {
         hypar_found_free(found);
         found = NULL;
@@ -284,12 +300,11 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
     return problem;
 }
 
-/* Add a hint if no plan was found that the target can run. There is no hint if memory is the
- * reason, because a plan without --for has no more memory. */
+/* Add a hint if the target refused the plan. Other refusals are the same without a target. */
 static void point_at_nearest(const struct target *target, struct hypar_error *err)
 {
     size_t n = strlen(err->text);
-    if (hp_tells_memory(err->text))
+    if (err->cause != HYPAR_CAUSE_TARGET)
         return;
     snprintf(err->text + n, sizeof err->text - n,
              " (or plan without --for, then 'hypar export --to %s --nearest FILE')",

@@ -24,8 +24,7 @@ struct problem {
     const struct hypar_search_options *options; /* its memory_bytes: the limit for planners;
                                                  * INFINITY: none */
     const struct target *target; /* the plan must run on this framework; NULL: any plan */
-    axis_set *axes;              /* by nest: axes that may be split; NULL: all */
-    const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
+    struct layout_limits limits; /* what it allows of splits and stages */
     struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
@@ -102,6 +101,7 @@ struct planner {
      * planners that take it. */
     unsigned takes;
     bool seeds;        /* a random search starts from its plan */
+    bool slow;         /* its search takes long: auto runs it last, remedies do not repeat it */
     bool asks_links;   /* its choice depends on the links' bandwidth */
     bool knows_unlike; /* the planner gives unlike devices unlike shares or stages; if plans are
                           large, only such planners are tried on subsets of unlike devices

@@ -64,7 +64,7 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
     options.progress = pass_on_progress;
     options.who = &reported;
     options.clip = 0;                /* the search clips every planner's plan at the end */
-    struct hypar_error why = { "" }; /* only the planner's own message is its reason */
+    struct hypar_error why = { 0 }; /* only the planner's own message is its reason */
     enum hypar_status status =
         row->plan(&plan, problem->graph, problem->machine, &options, row->who, &why);
     if (status != HYPAR_OK)

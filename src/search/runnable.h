@@ -30,6 +30,16 @@ bool hp_equal_shares(const struct problem *problem);
 enum hypar_status hp_check_runs(const struct problem *problem, const struct hypar_plan *plan,
                                 struct hypar_error *err);
 
+/* How a plan differs from the one that was wanted and that the target refuses, and the target's
+ * reason: "conv1, conv2 are kept whole. Refused as asked: op 'conv1': ..."; NULL: it does not. */
+const char *hp_changed_text(struct arena *arena, const struct problem *problem,
+                            const struct hypar_plan *wanted, const struct hypar_plan *plan);
+
+/* Change a found plan that the target refuses until it takes it, and simulate it; drops the
+ * closed forms and views of the planner's own plan. False: there is no such plan, or none that
+ * is simulated. */
+bool hp_change_for_target(const struct problem *problem, struct hypar_found *found);
+
 /* As hp_check_runs(), for searches with thousands of plans: true without a check if the check
  * takes long. */
 bool hp_may_run(const struct problem *problem, const struct hypar_plan *plan);

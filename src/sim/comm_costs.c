@@ -204,20 +204,19 @@ static double *on_own_links(struct task_costs *a, const struct comm_way *way, do
     return held_s;
 }
 
-/* Where devices do not wait for a comm, kernels beside it lose a share of its time: of that of
- * the bytes on the device's own links and of their copies, and of the latencies but the
- * launch. A library occupies so much less of a device as the links elsewhere are slower. */
+/* A comm holds its devices for what kernels beside it lose or, where they wait for it, all the
+ * time. */
 static void hold_devices(struct task_costs *a, const struct request *r,
                          const struct comm_way *way, double bytes, struct sim_task *task,
                          struct hold *hold)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
     const double *own_s = on_own_links(a, way, bytes);
-    double other_s = way->fixed_s - way->overhead.fixed_s + way->overhead.s_per_byte * bytes;
     for (int i = 0; i < r->comm->n_devices; i++) {
         int device = r->comm->device[i];
-        double share = hypar_machine_device(a->machine, device)->kernels.comm_share;
-        ticks busy = r->waits ? task->duration : hp_ticks(share * (own_s[device] + other_s));
+        double lost_s = hp_lost_beside_s(hypar_machine_device(a->machine, device), &r->group,
+                                         r->bytes, way, bytes, own_s[device]);
+        ticks busy = r->waits ? task->duration : hp_ticks(lost_s);
         if (r->waits || busy)
             hold[task->n_holds++] =
                 (struct hold){ device, 0, hp_earliest(busy, task->duration) };

@@ -20,7 +20,7 @@ static void fields_are_read_as_written(void **state)
 {
     (void)state;
     struct arena arena = { 0 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct csv csv;
     const char *text = "\xef\xbb\xbf# a remark, with a comma\r\n"
                        "\r\n"
@@ -69,7 +69,7 @@ static void what_is_no_table_is_told_with_its_line(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct arena arena = { 0 };
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct csv csv;
         assert_int_not_equal(read(&csv, &arena, cases[i].text, &err), HYPAR_OK);
         assert_string_equal(err.text, cases[i].message);
@@ -81,7 +81,7 @@ static void limits_are_kept(void **state)
 {
     (void)state;
     struct arena arena = { 0 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct csv csv;
     char many[2 * CSV_MAX_COLUMNS + 2];
     memset(many, ',', sizeof many);

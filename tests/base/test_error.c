@@ -55,6 +55,26 @@ static void context_is_put_in_front(void **state)
     assert_string_equal(err.text, "conv 'c1': dims 2 and 3");
 }
 
+/* hp_fail() forgets the cause of an earlier failure; context keeps it, and so does passing on.
+ */
+static void a_cause_stays_with_its_reason(void **state)
+{
+    (void)state;
+    struct hypar_error err, again;
+    hp_about(&err, HYPAR_CAUSE_MEMORY, hp_fail(&err, HYPAR_INFEASIBLE, "too small"));
+    assert_int_equal(err.cause, HYPAR_CAUSE_MEMORY);
+    assert_int_equal(hp_in(&err, HYPAR_INFEASIBLE, "dp"), HYPAR_INFEASIBLE);
+    assert_int_equal(hp_fail_again(&again, HYPAR_INFEASIBLE, &err), HYPAR_INFEASIBLE);
+    assert_int_equal(hp_fail_again(NULL, HYPAR_INFEASIBLE, &err), HYPAR_INFEASIBLE);
+    assert_int_equal(again.cause, HYPAR_CAUSE_MEMORY);
+    assert_string_equal(again.text, "dp: too small");
+    assert_int_equal(hp_about(&again, HYPAR_CAUSE_TARGET, HYPAR_OK), HYPAR_OK);
+    assert_int_equal(hp_about(NULL, HYPAR_CAUSE_TARGET, HYPAR_INVALID), HYPAR_INVALID);
+    assert_int_equal(again.cause, HYPAR_CAUSE_MEMORY);
+    inner(&again);
+    assert_int_equal(again.cause, HYPAR_CAUSE_OTHER);
+}
+
 static void a_reason_is_one_line_and_bounded(void **state)
 {
     (void)state;
@@ -110,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_text_and_an_exit_code),
         cmocka_unit_test(context_is_put_in_front),
+        cmocka_unit_test(a_cause_stays_with_its_reason),
         cmocka_unit_test(a_reason_is_one_line_and_bounded),
         cmocka_unit_test(a_reason_is_never_pushed_out),
     };

@@ -40,7 +40,7 @@ static const unsigned char dynamic[] = {
 
 static void assert_unpacks(const unsigned char *in, size_t n, const char *expected)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *out;
     struct arena arena = { 0 };
     size_t length;
@@ -87,14 +87,14 @@ static void damage_is_told(void **state)
     size_t length;
     int told = 0;
     for (size_t n = 0; n < sizeof dynamic; n++) { /* whatever is cut off */
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(
             hp_gunzip(&arena, &out, &length, (const char *)dynamic, n, 1 << 20, &err),
             HYPAR_SYNTAX);
         assert_true(*err.text);
     }
     for (size_t i = 0; i < sizeof dynamic; i++) {
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         memcpy(changed, dynamic, sizeof dynamic);
         changed[i] ^= 0x10;
         enum hypar_status status = hp_gunzip(&arena, &out, &length, (const char *)changed,
@@ -110,7 +110,7 @@ static void damage_is_told(void **state)
 static void length_is_limited(void **state)
 {
     (void)state;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *out;
     struct arena arena = { 0 };
     size_t length;
@@ -141,7 +141,7 @@ static void what_is_packed_is_unpacked(void **state)
     assert_int_equal(fclose(pack), 0);
     assert_int_equal(fclose(file), 0);
     assert_true(n_packed < n / 2);
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct arena arena = { 0 };
     const char *text;
     size_t length;

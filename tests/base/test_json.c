@@ -298,7 +298,7 @@ static void an_object_is_read_by_rows(void **state)
     static const char *const words[] = { "one", "two" };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct json_document *document;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         double number = -1;
         int64_t integer = -1, sum = 0, value;
         int whole = -1, choice = -1;

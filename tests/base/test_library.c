@@ -82,7 +82,7 @@ static void one_that_is_cut_off_is_refused(void **state)
     fclose(file);
     close(mkstemp(name));
     for (size_t i = 0; i < ENDS; i++) {
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         void *library;
         write_bytes(name, bytes, i * n / ENDS + 7); /* all but the last sixteenth, at most */
         if (hp_library_load(&library, name, LIBRARY_APART, NULL, 0, &err) == HYPAR_OK)
@@ -91,7 +91,7 @@ static void one_that_is_cut_off_is_refused(void **state)
             assert_non_null(strstr(err.text, name));
     }
     write_bytes(name, bytes, n / 2);
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     void *library;
     assert_int_equal(hp_library_load(&library, name, LIBRARY_APART, NULL, 0, &err),
                      HYPAR_UNREADABLE);

@@ -157,7 +157,7 @@ $ hypar plan lenet-c --batch 64 --on full:2,device=h100 --planner dp --as eager 
 > launches       the host, longer than its device  598 us  100.0 %          -
 >
 > what would help                    step   change   memory
-> launches captured (CUDA graphs)  193 us*   -68 %  1.18 GB
+> launches captured (CUDA graphs)  192 us*   -68 %  1.18 GB
 > hosts twice as fast              299 us    -50 %  1.18 GB
 > 2 micro-batches instead of 1     1.2 ms   +100 %  1.18 GB
 > * the fastest
@@ -200,14 +200,14 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > computing      add                            276 us   0.2 %          -
 > update         parameters                     267 us   0.2 %          -
 > exchange       all-reduce gradient of wpe.w  66.9 us   0.0 %    66.9 us
->                2 others                      23.5 us   0.0 %    4.16 us
+>                2 others                      19.5 us   0.0 %     173 ns
 >
 > costliest operators        kind    split     time   share  the step, if it were
 >                                                            split
 > lm_head                    linear  n=4    75.1 ms  43.6 %  k=4 +0.2 %, t=4
 >                                                            +0.3 %, c=4 +61 %,
 >                                                            r=4 +128 %
-> h.2.mlp.c_fc (of 4 alike)  linear  n=4      26 ms  15.1 %  t=4 +1.2 %, k=4
+> h.0.mlp.c_fc (of 4 alike)  linear  n=4      26 ms  15.1 %  t=4 +1.2 %, k=4
 >                                                            +1.8 %, c=4 +5.3 %,
 >                                                            r=4 +12 %
 > all others                                  71 ms  41.2 %

@@ -115,8 +115,8 @@ $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 
 > "step_s": 0.172450653885
 $ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulated --planner accpar --json | grep -o -e '"cost": "[a-z]*"' -e '"choice": "accpar", "step_s": [0-9.e-]*'; hypar plan mlp:64-32-10 --on full:2,device=a100 --planner accpar -q -o $TMP/a.json; hypar simulate $TMP/a.json --json | grep -m 1 -o '"step_s": [0-9.e-]*'
 > "cost": "simulated"
-> "choice": "accpar", "step_s": 0.000155164802
-> "step_s": 0.000155164802
+> "choice": "accpar", "step_s": 0.000155087426
+> "step_s": 0.000155087426
 
 Energy scales with the width of what is computed and sent, in closed form as simulated.
 $ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost paper --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
@@ -364,21 +364,23 @@ $ hypar explore gpt2 --on full:8,device=a100 --batch 8,64 --planner hybrid,3d --
 > "recomputed": 156, "sharded": "optimizer"
 > "recomputed": 156, "sharded": "optimizer"
 $ hypar explore gpt2 --on full:8,device=a100,memory=3GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
-> batch     step  rate      MFU     sent   energy   memory  plan
->     8  93.2 ms  85.8   48.1 %  10.4 GB    234 J  2.21 GB  hybrid 8x1x1
->    64   741 ms  86.4*  48.5 %  83.4 GB  1.87 kJ  2.32 GB  hybrid 8x1x1/8
+> batch    step  rate      MFU     sent   energy   memory  plan
+>     8   93 ms    86   48.2 %  10.4 GB    234 J  2.21 GB  hybrid 8x1x1, shard
+>                                                          parameters
+>    64  692 ms  92.5*  51.9 %  31.4 GB  1.85 kJ  2.62 GB  hybrid 8x1x1/8,
+>                                                          recompute 13, shard
+>                                                          gradients
 >
-> Most samples/s (*): 86.4 of batch 64 on 8 devices.
-> All plans: shard parameters.
+> Most samples/s (*): 92.5 of batch 64 on 8 devices.
 > Rate: samples/s. Memory: of the fullest device, which has 3 GB. Plans: data x
 $ hypar explore gpt2 --on full:8,device=a100,memory=2GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
 > batch    step  rate      MFU     sent   energy   memory  plan
->     8  104 ms  76.8*  43.1 %  10.4 GB    264 J  1.77 GB  hybrid 8x1x1, recompute
->                                                          117, shard parameters
->    64  2.07 s  30.9   17.3 %    61 GB  2.87 kJ  1.67 GB  hybrid 1x4x1/64, shard
->                                                          parameters
+>     8  106 ms  75.3*  42.3 %  10.4 GB    270 J  1.67 GB  hybrid 8x1x1, recompute
+>                                                          143, shard parameters
+>    64  1.37 s  46.9   26.3 %  2.32 GB  2.27 kJ  1.77 GB  hybrid 1x1x6/64,
+>                                                          recompute 13
 >
-> Most samples/s (*): 76.8 of batch 8 on 8 devices.
+> Most samples/s (*): 75.3 of batch 8 on 8 devices.
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
 
 Legends have room: the picture is as wide as they need.
@@ -735,16 +737,16 @@ $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s --cost simula
 A ring of which every link is listed takes what the word's takes, and is swept likewise.
 $ (echo '{"format": "hypar-machine/1", "devices": [{"name": "a100", "count": 15}], "bytes_per_s": 25e9, "links": ['; for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo "{\"from\": $i, \"to\": $((i+1))},"; done; echo '{"from": 14, "to": 0}]}') > $TMP/ring.json
 $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --batch 240 --planner dp --json | grep -m 1 step_s; hypar explore vgg16 --on $m --batch 240 --planner dp --sweep link-efficiency=0.4,0.8 --sweep latency=1us,5us --json | grep -o "\"step_s\": [0-9.]*"; done
->     "step_s": 0.179784122184,
-> "step_s": 0.185052204704
-> "step_s": 0.185680104613
-> "step_s": 0.179676822961
-> "step_s": 0.18029200139
->     "step_s": 0.179784122184,
-> "step_s": 0.185052204704
-> "step_s": 0.185680104613
-> "step_s": 0.179676822961
-> "step_s": 0.18029200139
+>     "step_s": 0.179667122723,
+> "step_s": 0.184996621218
+> "step_s": 0.185450054847
+> "step_s": 0.179629868709
+> "step_s": 0.180053616295
+>     "step_s": 0.179667122723,
+> "step_s": 0.184996621218
+> "step_s": 0.185450054847
+> "step_s": 0.179629868709
+> "step_s": 0.180053616295
 
 Idle power counts once, by whatever planner and model of cost: 4 devices of 100 W for the step.
 $ for o in '--planner dp' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
@@ -993,10 +995,10 @@ $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; for c in 
 > "samples_per_s": 634
 > "samples_per_s": 672
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
-> dp on full:2,device=h100: 672.2
+> dp on full:2,device=h100: 672.3
 > "samples_per_s": 634
 > "samples_per_s": 672
 > ,634.8048541983832,1,simulated
-> ,672.221830427765,1,simulated
+> ,672.27120147665,1,simulated
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
-> dp on full:2,device=h100: 672.2
+> dp on full:2,device=h100: 672.3

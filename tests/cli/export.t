@@ -261,9 +261,18 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 >           run (data 4, tensor 1, pipeline 1); --planner NAME tells why of each,
 >           and so does --json
 
+What the framework cannot split is whole in the plan, and named; degrees that fit no machine are no matter of the framework.
+$ for t in 2 3; do hypar plan vgg11:image=32 --on full:4 --planner 3d --tensor $t --for torch -q | sed -n "/^For/,\$p"; done; hypar plan bert:layers=2,hidden=64,heads=8,seq=16,vocab=100 --on full:4 --planner optcnn --for torch --json -q | grep for_target
+> For torch: conv1_1, relu1_1, pool1 and 10 more operators are kept whole. Refused
+> as asked: op 'conv1_1': axis 'k' is split 2 ways, PyTorch's DTensor splits a
+> convolution by samples alone, it has no halo exchange and no rule for channels;
+> expected one of n, r.
+> hypar: 3d: --tensor 3: expected degrees whose product divides the 4 devices of the machine
+>     "for_target": "embeddings.norm, layer.0.attention.norm, layer.0.ffn.norm and 2 more operators are kept whole. Refused as asked: op 'embeddings.norm': axis 'c' is split 4 ways, PyTorch's DTensor gathers what is normalised; expected one of n, t, r"
+
 A lack of memory is no matter of the framework.
 $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
-> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 8 such devices
 ? 1
 
 The predicted step of an H200 comes with the steps that were measured there.

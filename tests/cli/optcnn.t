@@ -95,10 +95,10 @@ $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^ 
 
 Memory: a plan that fits is looked for; where there is none, what would be needed is said.
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB | grep -o 'within.*model'
-> hypar: the plan does not fit: device 0 needs 924 MB of memory, has 300 MB allowed by --memory
+> hypar: the plan does not fit: device 0 needs 924 MB of memory, has 300 MB allowed by --memory; fits with --planner hybrid (298 MB of 300 MB)
 > within 0.062 % of the optimum of its cost model
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 100MB
-> hypar: optcnn: weights, gradients and sgd state need 277 MB on device 0, which has 100 MB allowed by --memory
+> hypar: optcnn: weights, gradients and sgd state need 277 MB on device 0, which has 100 MB allowed by --memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 12 such devices
 ? 1
 
 Many devices: fewer configurations are weighed, and it is said.

@@ -169,7 +169,7 @@ Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > hypar: note: the pipeline is one stage with 8 replicas: data parallelism,
 >        without stages in turn and without late weights
-> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB
+> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB; fits with --recompute full (15.6 GB of 16 GB)
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory
@@ -231,10 +231,10 @@ $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 
 >        .. layer.5.ffn.norm
 >     4  layer.6.attention.q   (14)         2  52.3 ms         16  28.4 MB  498 MB
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 800MB
-> hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB allowed by --memory
+> hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB allowed by --memory; fits with --recompute full (460 MB of 800 MB)
 ? 1
 $ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
-> hypar: the plan does not fit: device 7 needs 486 MB of memory, has 481 MB allowed by --memory
+> hypar: the plan does not fit: device 7 needs 486 MB of memory, has 481 MB allowed by --memory; fits with --planner hybrid (91.4 MB of 481 MB)
 ? 1
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"[a-z_]*memory_bytes": [^,}]*' | sed 1d
 > "simulated_memory_bytes": 291878400
@@ -258,7 +258,7 @@ $ hypar plan tests/data/bounds/weight-by-sample.json --on full:16 --planner gpip
 
 What is read by something else than samples is read as a whole by every replica.
 $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB
-> hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 0, which has 250 kB allowed by --memory
+> hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 0, which has 250 kB allowed by --memory; fits with --planner hybrid (64.8 kB of 250 kB)
 ? 1
 $ hypar plan tests/data/bounds/sampled-weight.json --on cluster:1x64+cluster:1x64,memory=100B --planner gpipe --stages 1
 > hypar: gpipe: a batch of 64 and a model that can be cut into 4 make no pipeline of equal stages on 128 devices
@@ -286,7 +286,7 @@ $ hypar plan gpt2 --on cluster:1x4,device=a100 --planner pipedream --straight
 > hypar: pipedream: a straight pipeline of 4 stages, where the model can be cut into at most 2 (operators that share a parameter stay together), expected --use-fewer
 ? 1
 $ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
-> hypar: pipedream: no pipeline on all devices fits into memory
+> hypar: pipedream: no pipeline on all devices fits into memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 16 such devices
 ? 1
 $ hypar plan lenet5 --on full:4 --planner gpipe --stages 5
 > hypar: gpipe: 5 stages, expected at most 4 (4 devices, a model that can be cut into 13)

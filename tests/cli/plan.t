@@ -173,18 +173,18 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optc
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/buffers/p'
-> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory; no recomputation, micro-batches, sharding or stages that were tried fit: expected more devices, or fewer samples (--batch max finds how many)
 > vgg-a, batch 64, on 8 devices: planner optcnn
 > IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB,
 > activations 506 MB, buffers 28.9 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
-> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory; no recomputation, micro-batches, sharding or stages that were tried fit: expected more devices, or fewer samples (--batch max finds how many)
 ? 1
 $ hypar check $TMP/plan.json
 > hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
-> hypar: the plan does not fit: device 0 needs 9.98 GB of memory, has 8 GB
+> hypar: the plan does not fit: device 0 needs 9.98 GB of memory, has 8 GB; fits with --micro-batches 2 (5.02 GB of 8 GB)
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB,
 > activations 3.34 GB, buffers 6.58 GB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 10GB -q -o $TMP/plan.json
@@ -195,7 +195,7 @@ $ hypar check $TMP/plan.json
 
 What is lacking is told where no plan can fit.
 $ hypar plan vgg16 --on full:4 --memory 200MB --planner hybrid
-> hypar: hybrid: no plan fits: weights, gradients and sgd state are 1.11 GB, all devices together have 800 MB
+> hypar: hybrid: no plan fits: weights, gradients and sgd state are 1.11 GB, all devices together have 800 MB; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 6 such devices
 ? 1
 
 What takes long to simulate is simulated in part.
@@ -222,7 +222,7 @@ $ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp |
 > to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ by counted
 > operations; 0 B sent, 0 B on links; 2.02 GB of 16 GB of memory on the fullest
 $+ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
-> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB
+> hypar: the plan does not fit: device 0 needs 33.7 GB of memory, has 16 GB; fits with --recompute full (15.6 GB of 16 GB)
 > Not calibrated, no such step was measured: expect 2.38 s to 6.1 s.
 > IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB,
 
@@ -351,7 +351,7 @@ $ hypar plan alexnet --on full:4 --planner exhaustive
 > hypar: exhaustive: 6.86e+09 plans of 8 operators on 4 devices, expected at most 10000000
 ? 3
 $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
-> hypar: flexflow: no plan found that fits; the nearest needs 166 MB on device 0, which has 10 MB allowed by --memory
+> hypar: flexflow: no plan found that fits; the nearest needs 166 MB on device 0, which has 10 MB allowed by --memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 49 such devices
 ? 1
 
 Bad requests.
@@ -368,7 +368,7 @@ $ hypar plan sfc --on htree:64 --planner dp --batch 32
 > hypar: dp splits the batch of 32 over 64 devices, expected a batch of at least 64
 ? 1
 $ hypar plan gpt3-175b --on cluster:2x8 --planner hypar --optimizer adam
-> hypar: hypar: weights, gradients and adam state need 184 GB on device 0, which has 16 GB
+> hypar: hypar: weights, gradients and adam state need 184 GB on device 0, which has 16 GB; no recomputation, micro-batches, sharding or stages fit: weights, gradients and adam state alone fill 175 such devices
 ? 1
 $ hypar plan sfc --on htree:4 --objective beauty
 > hypar: --objective: 'beauty' is not time, comm or energy
@@ -441,10 +441,10 @@ $ hypar planners
 
 Where no planner has a plan: what is needed at least, in one line. A planner's own reason is asked for by its name.
 $ hypar plan gpt3-175b --on full:4
-> hypar: gpt3-175b on full:4: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn); --planner NAME tells why of each
+> hypar: gpt3-175b on full:4: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn); no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 88 such devices; --planner NAME tells why of each
 ? 1
 $ hypar plan gpt3-175b --on full:4 --planner 1f1b
-> hypar: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
+> hypar: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 88 such devices
 ? 1
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
 $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*' | grep -v ^planner.NAME
@@ -493,10 +493,10 @@ $ hypar plan --start $TMP/numbers.json --proposals 1 --precision fp16 -q -o $TMP
 >   "framework_memory_bytes": 2000000000,
 >   "seed": 0,
 $ hypar plan mlp --on full:2 --planner dp --framework-memory 15.9999GB
-> hypar: dp: weights, gradients and sgd state need 3.26 MB on device 0, which has 100 kB beside the framework
+> hypar: dp: weights, gradients and sgd state need 3.26 MB on device 0, which has 100 kB beside the framework; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 33 such devices
 ? 1
 $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15MB --batch 64
-> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB beside the framework allowed by --memory
+> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB beside the framework allowed by --memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 4 such devices
 ? 1
 $ hypar plan mlp --on full:2 --planner dp --memory 5MB -q -o $TMP/limited.json; grep limit $TMP/limited.json; hypar check $TMP/limited.json; hypar check $TMP/limited.json --memory 16GB | tail -n 1; hypar simulate $TMP/limited.json --fits | grep It; hypar simulate $TMP/limited.json | grep Memory
 >   "memory_limit_bytes": 5000000,
@@ -706,7 +706,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar pl
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A6 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
-> hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB
+> hypar: the plan does not fit: device 0 needs 2.85 GB of memory, has 2.3 GB; fits with --micro-batches 2 (2295069019 B of 2300000000 B)
 > Predicted step 17.9 ms, simulated (the busiest device computes 17.9 ms of it),
 > 917 k samples/s, 74.7 % of peak, 12 J by counted operations and idle power; 0 B
 > sent, 0 B on links; 2.85 GB of 2.3 GB of memory on the fullest device: fits with
@@ -718,7 +718,7 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3
 > lies outside it.
 > Memory of h100: 2.3 GB, of which planners fill 2.04 GB: 257 MB are kept free, as
 > predictions are not exact.
-> hypar: the plan does not fit: device 0 needs 2.95 GB of memory, has 2.3 GB
+> hypar: the plan does not fit: device 0 needs 2.95 GB of memory, has 2.3 GB; fits with --micro-batches 4 (2.12 GB of 2.3 GB)
 > 0
 ? 1
 
@@ -730,23 +730,23 @@ $ hypar plan gpt2 --on full:2 --for torch --batch 16 --json | grep -o '"planner"
 
 A limit that no option set is not called one; a target is not the reason where memory is.
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters
-> hypar: device 0 needs 412 GB of memory, has 75.4 GB besides what is kept free
+> hypar: device 0 needs 412 GB of memory, has 75.4 GB besides what is kept free; fits with --recompute full (63.5 GB of 84.9 GB)
 ? 1
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --for torch
-> hypar: device 0 needs 562 GB of memory, has 75.4 GB besides what is kept free
+> hypar: device 0 needs 562 GB of memory, has 75.4 GB besides what is kept free; fits with --planner hybrid (73.9 GB of 84.9 GB)
 ? 1
 $ hypar plan llama3-8b --batch 64 --on cluster:1x8,device=h100 --precision bf16 --planner dp --shard parameters --memory 70GB
-> hypar: device 0 needs 412 GB of memory, has 70 GB allowed by --memory
+> hypar: device 0 needs 412 GB of memory, has 70 GB allowed by --memory; fits with --recompute full (63.5 GB of 70 GB)
 ? 1
 
 A device at its power limit: faster arithmetic helps as it takes less energy, and so does a higher limit.
 $ hypar plan llama3-8b --batch 16 --on cluster:2x8,device=h100 --precision bf16 --planner 3d -q -o $TMP/power.json; hypar explain $TMP/power.json | grep -e 'twice as fast  ' -e 'twice as high'
-> devices twice as fast                            420 ms*   -48 %  55.7 GB
-> arithmetic twice as fast                         476 ms    -41 %  55.7 GB
-> power limit twice as high                        662 ms    -18 %  55.7 GB
-> devices' memory twice as fast                    751 ms   -6.5 %  55.7 GB
-> links inside nodes twice as fast                 794 ms   -1.2 %  55.7 GB
-> links between nodes twice as fast                802 ms   -0.1 %  55.7 GB
+> devices twice as fast                            419 ms*   -48 %  55.7 GB
+> arithmetic twice as fast                         475 ms    -41 %  55.7 GB
+> power limit twice as high                        661 ms    -18 %  55.7 GB
+> devices' memory twice as fast                    750 ms   -6.5 %  55.7 GB
+> links inside nodes twice as fast                 793 ms   -1.1 %  55.7 GB
+> links between nodes twice as fast                801 ms   -0.1 %  55.7 GB
 
 A framework's devices have equal shares, also where they are not alike.
 $ hypar plan mlp:64-128-10 --batch 64 --on cluster:1x2,device=h100+cluster:1x2,device=a100 --planner dp --for torch -qo $TMP/equal.json 2>/dev/null && grep -c '"sizes"' $TMP/equal.json

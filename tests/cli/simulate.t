@@ -433,16 +433,16 @@ $ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/quiet.json; hypar simula
 
 Memory is counted for the framework that the command names, with --fits too, and in comparisons.
 $ for f in compiled eager; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --precision bf16 --as $f -q -o $TMP/$f.json; done; for o in "compiled.json" "compiled.json --as eager" "eager.json"; do for fits in "" --fits; do hypar simulate $TMP/$o $fits --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; hypar explain $TMP/$o --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; hypar compare $TMP/eager.json $TMP/compiled.json | grep -e '->'; hypar lower $TMP/compiled.json -q -o $TMP/lowered.json; hypar simulate $TMP/lowered.json --as eager --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'
-> "peak_memory_bytes": 1720084822
-> "peak_memory_bytes": 1720084822
-> "peak_memory_bytes": 1720084822
+> "peak_memory_bytes": 1720085620
+> "peak_memory_bytes": 1720085620
+> "peak_memory_bytes": 1720085620
 > "peak_memory_bytes": 1720112045
 > "peak_memory_bytes": 1720112045
 > "peak_memory_bytes": 1720112045
 > "peak_memory_bytes": 1720062990
 > "peak_memory_bytes": 1720062990
 > "peak_memory_bytes": 1720062990
-> simulated: --as eager -> by default  332 us*   -91 %  1.72 GB
+> simulated: --as eager -> by default  321 us*   -91 %  1.72 GB
 > "peak_memory_bytes": 1720062990
 
 A script of PyTorch's DistributedDataParallel copies gradients into buckets, which are there beside the gradients.

@@ -197,12 +197,30 @@ $ hypar train mlp:20-16-10 --test-data none.npy
 > hypar: none.npy: cannot open: No such file or directory
 ? 3
 
+With bf16, parameters, activations and their gradients have two bytes; sums, statistics and the optimizer's state have
+four. A checkpoint has the fp32 copies of the parameters: a run goes on exactly, in fp32 too. Ranks agree with one rank up to rounding.
+$ hypar train mlp:20-16-10 --batch 6 --steps 4 --kernels reference --precision bf16 --optimizer adam -q --json --checkpoint $TMP/b | grep -o '"step": [0-9], "loss": [0-9.]\{8\}'
+> "step": 1, "loss": 2.159560
+> "step": 2, "loss": 2.342711
+> "step": 3, "loss": 2.212135
+> "step": 4, "loss": 2.181344
+$ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision bf16 --optimizer adam -q --checkpoint $TMP/h >/dev/null; hypar train mlp:20-16-10 --batch 6 --steps 4 --kernels reference --precision bf16 --optimizer adam -q --json --resume $TMP/h --checkpoint $TMP/h | grep -o '"step": [0-9], "loss": [0-9.]\{8\}'; cmp $TMP/b $TMP/h
+> "step": 3, "loss": 2.212135
+> "step": 4, "loss": 2.181344
+$ hypar train mlp:20-16-10 --batch 6 --steps 4 --kernels reference --precision bf16 --optimizer adam -q --json --ranks 3 --planner dp --in-process | grep -o '"step": [0-9], "loss": [0-9.]\{4\}'
+> "step": 1, "loss": 2.15
+> "step": 2, "loss": 2.34
+> "step": 3, "loss": 2.21
+> "step": 4, "loss": 2.18
+$ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference --precision fp32 --optimizer adam -q --json --resume $TMP/b | grep -o '"step": [0-9], "loss": [0-9.]\{4\}'
+> "step": 5, "loss": 2.38
+
 What cannot be run.
-$ hypar train mlp:20-16-10 --batch 6 --precision bf16
-> hypar: precision bf16 cannot be run: fp32 and fp64 can
+$ hypar train mlp:20-16-10 --batch 6 --precision fp16
+> hypar: precision fp16 cannot be run: bf16, fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/pipeline.json --in-process
-> hypar: examples/plans/pipeline.json: precision fp16 cannot be run: fp32 and fp64 can
+> hypar: examples/plans/pipeline.json: precision fp16 cannot be run: bf16, fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/one-weird-trick.json --ranks 3
 > hypar: --ranks 3, but the plan has 4 devices: one for each

@@ -54,6 +54,38 @@ static void by_hand(void **state)
     hp_arena_free(&arena);
 }
 
+/* Short collectives run in fewer of 24 channels: one for each 4 KiB of a sum, or of each
+ * device's piece of a gather, of which 28 KiB and more take all. */
+static void short_collectives_take_less(void **state)
+{
+    (void)state;
+    static const struct {
+        enum comm_kind kind;
+        int n;
+        double whole, channels;
+    } rows[] = {
+        { COMM_ALL_REDUCE, 8, 100, 1 },
+        { COMM_ALL_REDUCE, 8, 5 * 4096 + 1, 5 },
+        { COMM_ALL_REDUCE, 512, 23.5 * 4096, 23 },
+        { COMM_ALL_REDUCE, 8, 1e9, 24 },
+        { COMM_ALL_GATHER, 8, 5 * 8 * 4096, 5 },
+        { COMM_ALL_GATHER, 64, 5 * 8 * 4096, 1 },
+        { COMM_REDUCE_SCATTER, 64, 7 * 64 * 4096, 7 },
+        { COMM_REDUCE_SCATTER, 64, 7 * 64 * 4096 + 1, 24 },
+        { COMM_ALL_TO_ALL, 64, 100, 24 },
+    };
+    struct hypar_machine *machine = machine_of("full:2,comm-share=0.24");
+    const struct hypar_device *device = hypar_machine_device(machine, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct comm_group group = { rows[i].kind, rows[i].n, NULL, 0 };
+        struct comm_way way = { .fixed_s = 43e-6, .overhead = { 33e-6, 1e-12 } };
+        double taken_s = 10e-6 + 4e-6 + 1e-12 * rows[i].whole;
+        near(hp_lost_beside_s(device, &group, rows[i].whole, &way, rows[i].whole, 4e-6),
+             0.01 * rows[i].channels * taken_s);
+    }
+    hypar_machine_free(machine);
+}
+
 /* One that knows no overhead has none. */
 static void without(void **state)
 {
@@ -93,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
+        cmocka_unit_test(short_collectives_take_less),
         cmocka_unit_test(without),
         cmocka_unit_test(as_measured),
     };

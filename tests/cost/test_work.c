@@ -145,7 +145,7 @@ static void large_table(void **state)
     (void)state;
     enum { N = 2, T = 3, K = 8, V = 1000 };
     struct graph_builder *b = hp_build("table", N);
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int ids = hp_build_input(b, "ids", &(struct hypar_shape){ 2, { N, T } }, true, 0);
     int inputs[] = { ids, HP_MAKE }, out[1];
     struct op_request request = { OP_EMBEDDING, "e", 2, inputs,
@@ -286,7 +286,7 @@ static void profiles(void **state)
     const struct nest *nest = last_nest(graph);
     const struct hypar_device *v100 = device_called("v100"), *k80 = device_called("k80");
     struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct range range[MAX_AXES];
     int64_t extent[MAX_AXES];
     hp_whole_ranges(nest, range);

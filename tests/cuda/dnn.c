@@ -1,16 +1,16 @@
 /* A stand-in for cuDNN's convolutions, in the queue of the driver's stand-in. The first
  * algorithm that it proposes is not deterministic, and wrong; the second one is right. */
-#define _GNU_SOURCE /* dladdr */
 #include "tests/cuda/dnn.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/cuda/numbers.h"
+
 enum { DONE, BAD_PARAM = 2000, NOT_SUPPORTED = 3000 };
-enum { F32, F64, MOST = 5, WORKSPACE = 1000, FMA_MATH = 3, WRONG = 0, RIGHT = 1 };
+enum { F32, F64, BF16 = 9, MOST = 5, WORKSPACE = 1000, WRONG = 0, RIGHT = 1 };
+enum { TENSOR_MATH = 1, FMA_MATH = 3 };
 
 struct tensor { /* a filter, too */
     int type, n_dims, size[MOST], stride[MOST];
@@ -29,23 +29,13 @@ struct work {
     char *workspace;
 };
 
-static void (*later)(void (*run)(void *arg), void *arg);
+static begin_later *later;
 
 int stand_in_convolutions; /* that were begun */
 
-/* The driver's stand-in, which lies in the same folder. */
 int cudnnCreate(void **handle)
 {
-    Dl_info here;
-    char path[4096];
-    if (!dladdr((void *)(size_t)cudnnCreate, &here))
-        return NOT_SUPPORTED;
-    snprintf(path, sizeof path, "%.*slibcuda.so.1",
-             (int)(strrchr(here.dli_fname, '/') + 1 - here.dli_fname), here.dli_fname);
-    void *driver = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-    if (!driver)
-        return NOT_SUPPORTED;
-    *(void **)&later = dlsym(driver, "stand_in_later");
+    later = find_later((void *)(size_t)cudnnCreate);
     *handle = &later;
     return later ? DONE : NOT_SUPPORTED;
 }
@@ -106,7 +96,7 @@ int cudnnSetTensorNdDescriptor(void *tensor, int type, int n_dims, const int *si
                                const int *stride)
 {
     struct tensor *t = tensor;
-    if ((type != F32 && type != F64) || n_dims < 4 || n_dims > MOST)
+    if ((type != F32 && type != F64 && type != BF16) || n_dims < 4 || n_dims > MOST)
         return BAD_PARAM;
     t->type = type;
     t->n_dims = n_dims;
@@ -151,17 +141,17 @@ int cudnnSetConvolutionNdDescriptor(void *convolution, int n, const int *pad, co
 int cudnnSetConvolutionMathType(void *convolution, int math)
 {
     ((struct convolution *)convolution)->math = math;
-    return math == 0 || math == FMA_MATH ? DONE : BAD_PARAM;
+    return math == 0 || math == TENSOR_MATH || math == FMA_MATH ? DONE : BAD_PARAM;
 }
 
 /* Do the shapes belong together? */
 static bool fits(const struct tensor *x, const struct tensor *w, const struct tensor *y,
                  const struct convolution *c)
 {
-    bool right = x->type == w->type && x->type == y->type && x->type == c->type &&
-                 x->n_dims == c->n + 2 && y->n_dims == x->n_dims && w->n_dims == x->n_dims &&
-                 x->size[0] == y->size[0] && x->size[1] == w->size[1] &&
-                 y->size[1] == w->size[0];
+    bool right = x->type == w->type && x->type == y->type &&
+                 c->type == (x->type == F64 ? F64 : F32) && x->n_dims == c->n + 2 &&
+                 y->n_dims == x->n_dims && w->n_dims == x->n_dims && x->size[0] == y->size[0] &&
+                 x->size[1] == w->size[1] && y->size[1] == w->size[0];
     for (int d = 0; right && d < c->n; d++)
         right = (x->size[d + 2] + 2 * c->pad[d] - (c->dilation[d] * (w->size[d + 2] - 1) + 1)) /
                         c->stride[d] +
@@ -203,17 +193,10 @@ int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *handle, void *x, void *d
     return handle == &later ? propose(x, dw, dy, convolution, most, n, choice) : BAD_PARAM;
 }
 
-static double get(const void *data, long long i, int type)
+/* The type as the other libraries number it. */
+static int type_of(const struct tensor *t)
 {
-    return type == F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
-
-static void put(void *data, long long i, int type, double value)
-{
-    if (type == F32)
-        ((float *)data)[i] = (float)value;
-    else
-        ((double *)data)[i] = value;
+    return t->type == BF16 ? NUMBER_BF16 : t->type;
 }
 
 static long long place(const struct tensor *t, const int *index)
@@ -264,14 +247,16 @@ static void run(void *arg)
                 continue;
             long long at[3] = { place(&w->x, x), place(&w->w, filter), place(&w->y, y) };
             int a = w->pass == 1 ? 1 : 0, b = w->pass == 0 ? 1 : 2, t = 3 - a - b;
-            sum[at[t]] += get(w->data[a], at[a], to->type) * get(w->data[b], at[b], to->type);
+            sum[at[t]] += number_at(w->data[a], at[a], type_of(to)) *
+                          number_at(w->data[b], at[b], type_of(to));
         } while (next(&taps, tap));
     } while (next(&w->y, y));
     int index[MOST] = { 0 };
     do {
         n = place(to, index);
-        put(data, n, to->type,
-            w->factor * sum[n] + (w->keep != 0 ? w->keep * get(data, n, to->type) : 0));
+        put_number(data, n, type_of(to),
+                   w->factor * sum[n] +
+                       (w->keep != 0 ? w->keep * number_at(data, n, type_of(to)) : 0));
     } while (next(to, index));
     free(sum);
     free(w);
@@ -286,15 +271,16 @@ static int begin(int pass, struct tensor *x, struct tensor *filter, struct tenso
     struct work *w = malloc(sizeof *w);
     if (!w)
         return NOT_SUPPORTED;
-    *w = (struct work){ .pass = pass,
-                        .x = *x,
-                        .w = *filter,
-                        .y = *y,
-                        .how = *how,
-                        .data = { data[0], data[1], data[2] },
-                        .factor = get(factor, 0, x->type),
-                        .keep = get(keep, 0, x->type),
-                        .workspace = workspace };
+    *w =
+        (struct work){ .pass = pass,
+                       .x = *x,
+                       .w = *filter,
+                       .y = *y,
+                       .how = *how,
+                       .data = { data[0], data[1], data[2] },
+                       .factor = number_at(factor, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
+                       .keep = number_at(keep, 0, x->type == F64 ? NUMBER_F64 : NUMBER_F32),
+                       .workspace = workspace };
     stand_in_convolutions++;
     later(run, w);
     return DONE;

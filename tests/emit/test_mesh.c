@@ -84,7 +84,7 @@ static void test_laid(void **state)
         uint32_t(*dims)[MAX_AXES] = calloc((size_t)graph->n_ops, sizeof *dims);
         struct arena arena = { 0 };
         struct mesh mesh;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         for (int op = 0; op < graph->n_ops; op++)
             lay(&random, plan, op, size, n_dims, dims[op]);
         if (hp_find_mesh(&mesh, &arena, plan, &err) != HYPAR_OK)
@@ -159,7 +159,7 @@ static void test_swapped(void **state)
         uint32_t dims[MAX_AXES];
         struct arena arena = { 0 };
         struct mesh mesh;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         for (int op = 0; op < graph->n_ops; op++)
             lay(&random, plan, op, size, 2, dims);
         swap_two(&random, plan, (int)draw(&random, 0, graph->n_ops - 1));
@@ -218,7 +218,7 @@ static void test_cases(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1024], got[512] = "";
         struct hypar_plan *plan;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct arena arena = { 0 };
         struct mesh mesh;
         snprintf(text, sizeof text,

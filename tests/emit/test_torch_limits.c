@@ -53,7 +53,7 @@ static struct hypar_plan *read_case(size_t i)
 {
     char text[1024];
     struct hypar_plan *plan;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *batch = strstr(cases[i].rest, "'batch'") ? "" : "'batch':16,";
     snprintf(text, sizeof text, "{'format':'hypar-plan/1','model':'%s',%s'machine':'%s',%s}",
              cases[i].model, batch, cases[i].machine, cases[i].rest);
@@ -66,7 +66,7 @@ static void test_cases(void **state)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hypar_plan *plan = read_case(i);
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct arena arena = { 0 };
         struct mesh mesh;
         enum hypar_status status = hp_torch_can_run(plan, &mesh, &arena, &err);
@@ -133,7 +133,7 @@ static int named(const struct hypar_graph *graph, const char *text)
 static int refusals(struct hypar_plan *plan, int n, int seed)
 {
     bool *copied = calloc((size_t)plan->graph->n_ops, sizeof *copied);
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct arena arena = { 0 };
     struct mesh mesh;
     int times = 0;

@@ -79,7 +79,7 @@ static void write_times(FILE *to, const struct hypar_machine *machine, double no
     double value[FIGURE_COUNT];
     struct predictor predictor;
     struct csv csv;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_fit_options options = { .device = "h200", .precision = HYPAR_BF16 };
     struct measured_reading how = {
         .device = "h200", .word = "h200", .folder = folder, .options = &options
@@ -132,7 +132,7 @@ static void write_table(void (*write_rows)(FILE *to), const char *word, double n
 static struct hypar_fit *fit_to(const char *name)
 {
     struct hypar_fit *fit;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *path = table;
     struct hypar_fit_options options = { .device = name, .precision = HYPAR_BF16 };
     if (hypar_fit(&fit, &path, 1, &options, &err) != HYPAR_OK)

@@ -10,7 +10,7 @@
 static struct one_op op_of(const char *kind, const char *shape, const char *passes)
 {
     struct one_op op;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_one_op(&op, kind, shape, passes, &err) != HYPAR_OK)
         fail_msg("%s %s %s: %s", kind, shape, passes, err.text);
     return op;
@@ -147,7 +147,7 @@ static void every_kind_can_be_written(void **state)
     for (int k = 0; k < OP_KIND_COUNT; k++) {
         const char *shape = "n=2 c=4";
         struct one_op op;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         if (hp_op[k].flags & ROW_OPAQUE)
             continue;
         for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
@@ -194,7 +194,7 @@ static void what_does_not_fit_is_told(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct one_op op;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_not_equal(
             hp_one_op(&op, cases[i].kind, cases[i].shape, cases[i].passes, &err), HYPAR_OK);
         assert_null(op.graph);

@@ -20,7 +20,7 @@ static void read_tensor(const struct checkpoint *c, int t)
     const struct checkpoint_tensor *tensor = hp_checkpoint_tensor(c, t);
     int64_t n = hp_shape_elements(&tensor->shape);
     struct box box = hp_shape_box(&tensor->shape);
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char kind = hp_element[tensor->type].kind;
     double *dense = malloc((size_t)n * sizeof *dense + 1);
     int found;
@@ -37,7 +37,7 @@ static void read_tensor(const struct checkpoint *c, int t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct checkpoint *c;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct training_state state;
     enum hypar_status status = hp_checkpoint_open(&c, scratch_file(0, data, size), &err);
     require((status == HYPAR_OK) == (c != NULL));

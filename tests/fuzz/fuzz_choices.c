@@ -21,7 +21,7 @@ static void check_plan(const struct hypar_graph *graph, const struct hypar_machi
                        double memory_bytes)
 {
     struct hypar_found *found;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_search_options options = { .planner = "hybrid", .memory_bytes = memory_bytes };
     enum hypar_status status = hypar_search(&found, graph, machine, &options, &err);
     check(status, found, &err);
@@ -36,7 +36,7 @@ static void check_plan(const struct hypar_graph *graph, const struct hypar_machi
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status =
         hp_graph_read_text(&graph, (const char *)data, size, "text", 0, &err);
     check(status, graph, &err);

@@ -47,7 +47,7 @@ static void read_batches(const struct data_source *source, const struct hypar_gr
     static double room[2 * 3072];
     for (int t = 0; t < graph->n_tensors; t++)
         for (int64_t batch = 0; batch < 4 && hp_is_data_input(graph, t); batch++) {
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             struct data_request request = { .tensor = t,
                                             .position = 2 * batch,
                                             .box = hp_shape_box(&graph->tensors[t].shape),
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct hypar_graph *graph = model(target);
     char text[128];
     struct data_source *source;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *const path[] = { [BYTES] = scratch_file(BYTES, data + 1, size - 1),
                                  [SAMPLES] = scratch_file(SAMPLES, x, sizeof x),
                                  [LABELS] = scratch_file(LABELS, y, sizeof y),

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hypar_machine *machine;
     struct hypar_plan_settings settings = { 0 };
     struct fixes fixes;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *word[MAX_WORDS];
     char *text = hp_arena_strndup(&arena, (const char *)data, size);
     int n = 0;

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena = { 0 };
     struct hypar_framework framework;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status = read_text(&arena, (const char *)data, size, &framework, &err);
     if ((status != HYPAR_OK && !*err.text) || strchr(err.text, '\n'))
         abort();

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const int64_t batches[] = { 0, 6 };
     for (int i = 0; i < 2; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status =
             hp_graph_read_text(&graph, (const char *)data, size, "text", batches[i], &err);
         if ((status == HYPAR_OK) != (graph != NULL) || (status != HYPAR_OK && !*err.text) ||

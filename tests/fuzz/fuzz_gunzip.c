@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { MOST = 1 << 20 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct arena arena = { 0 };
     const char *out;
     size_t n;

@@ -40,7 +40,7 @@ static void predict_all(const struct measured *measured, const struct hypar_mach
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_machine *machine;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct measured measured = { 0 };
     struct csv csv;
     struct hypar_fit_options options = { .device = "h200", .reads = refuse };

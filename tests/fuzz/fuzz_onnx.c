@@ -19,7 +19,7 @@ static void read_values(const struct weights *weights, const struct tensor *t)
 {
     enum { MOST = 1 << 16 };
     static double all[MOST], part[MOST];
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int64_t n = hp_shape_elements(&t->shape), half = n / 2;
     if (n > MOST || !hp_weights_has(weights, t->name))
         return;
@@ -39,7 +39,7 @@ static void check_values(const struct hypar_graph *graph, const uint8_t *data, s
                          const struct hypar_import_options *options)
 {
     struct weights *weights;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     FILE *stream = fmemopen((void *)(uintptr_t)data, size, "rb");
     if (!stream)
         return;
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || strstr(hypar_features(), "protobuf-c: no"))
         return 0;
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     FILE *stream = fmemopen((void *)(uintptr_t)(data + 1), size - 1, "rb");
     if (!stream)
         return 0;

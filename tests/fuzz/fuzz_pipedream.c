@@ -46,7 +46,7 @@ static void check_graph(const struct text_profile *profile)
     for (int64_t batch = 1; batch <= 6; batch += 5) {
         struct hypar_graph *graph;
         struct text_profile *back = NULL;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status =
             hp_text_profile_graph(&graph, profile, "profile", batch, &err);
         check(status, graph, &err);
@@ -66,7 +66,7 @@ static void check_graph(const struct text_profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct text_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status =
         hp_text_profile_read_text(&profile, (const char *)data, size, "text", &err);
     check(status, profile, &err);

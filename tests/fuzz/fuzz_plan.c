@@ -80,7 +80,7 @@ static void read_program(const struct hypar_program *program)
 static void lower(const struct hypar_plan *plan)
 {
     struct hypar_program *program;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int64_t parts = 0;
     for (int op = 0; op < plan->graph->n_ops; op++)
         parts += plan->ops[op].n_parts;
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         struct hypar_plan *plan;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         if (hp_plan_read_text(&plan, (const char *)data, size, "plan", &targets[i], &err) ==
             HYPAR_OK) {
             write_and_read(plan, &targets[i]);

@@ -36,7 +36,7 @@ static void check_written(const struct hypar_profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status =
         hp_profile_read_text(&profile, (const char *)data, size, "text", &err);
     if ((status == HYPAR_OK) != (profile != NULL) || (status != HYPAR_OK && !*err.text) ||

@@ -47,7 +47,7 @@ static void simulate(const struct flat_file *file)
 static void try_on(const char *text, size_t size, const struct hypar_machine *machine)
 {
     struct flat_file *file;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_flat_file_read_text(&file, text, size, "program", machine, &err) != HYPAR_OK) {
         require(!file && err.text[0] && !strchr(err.text, '\n'));
         return;
@@ -69,7 +69,7 @@ static char *text_of(const struct hypar_program *program, size_t *length)
 static void try_lowered(const char *text, size_t size, struct hypar_program **out)
 {
     struct json_document *document;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     *out = NULL;
     if (hp_json_read_text(&document, text, size, "program", &err) != HYPAR_OK)
         return;

@@ -33,7 +33,7 @@ static void profile(FILE *to, const struct hypar_measured_step *step)
 {
     struct hypar_profile *profile = hypar_profile_new();
     struct hypar_measured_added added;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status =
         hypar_measured_step_add(step, simulated(), profile, &added, &err);
     if ((status == HYPAR_OK) != !*err.text || (!step->torch && status == HYPAR_OK))
@@ -45,7 +45,7 @@ static void profile(FILE *to, const struct hypar_measured_step *step)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_measured_step *step;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char *text = NULL;
     size_t n;
     enum hypar_status status =

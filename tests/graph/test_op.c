@@ -223,7 +223,7 @@ static const struct op_case row_cases[] = {
 static void check_case(const struct op_case *c)
 {
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char text[512];
     if (build_case(c, &g, &err) != HYPAR_OK)
         fail_msg("%s %s: %s", hp_op[c->kind].name, c->inputs, err.text);
@@ -320,7 +320,7 @@ static void misfits(void **state)
     for (size_t i = 0; i < sizeof misfit_cases / sizeof misfit_cases[0]; i++) {
         const struct op_case *c = &misfit_cases[i];
         struct hypar_graph *g;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = build_case(c, &g, &err);
         bool rank =
             strncmp(c->expected, "input '", 7) == 0; /* which another operator may have */

@@ -157,7 +157,7 @@ static void bad_files_are_told(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_machine *machine;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char word[256];
         snprintf(word, sizeof word, "full:2,device=%s", path[0]);
         write_text(path[0], cases[i].text);

@@ -320,7 +320,7 @@ static void classes_are_not_too_many(void **state)
                                  "%s{\"from\":0,\"to\":1,\"class\":\"c%d\"}", l ? "," : "", l);
         snprintf(text + used, sizeof text - used, "]}");
         struct hypar_machine *machine;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         bool fits = n <= NETWORK_MAX_CLASSES;
         assert_int_equal(read_json(&machine, text, &err), fits ? HYPAR_OK : HYPAR_INVALID);
         assert_string_equal(err.text,
@@ -508,7 +508,7 @@ static void bad_json_says_where(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct hypar_machine *machine;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = read_json(&machine, rows[i].text, &err);
         assert_null(machine);
         assert_int_equal(hypar_status_exit_code(status), 3);

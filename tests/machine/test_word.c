@@ -417,7 +417,7 @@ static void bad_words_say_what_is_wrong(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct hypar_machine *machine = (void *)"unset";
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = hypar_machine_read(&machine, bad[i].word, &err);
         assert_null(machine);
         assert_int_equal(hypar_status_exit_code(status), 3);

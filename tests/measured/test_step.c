@@ -236,7 +236,7 @@ static void a_step_of_another_plan_is_refused(void **state)
     (void)state;
     struct run a, b;
     struct truth truth;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     train(&a, "mlp:12-10-5", "local:2", &(struct hypar_search_options){ .planner = "dp" });
     train(&b, "mlp:12-10-5", "local:2", &(struct hypar_search_options){ .planner = "mp" });
     struct hypar_measured_step *step = hp_measured_of(&a.result);

@@ -170,7 +170,7 @@ static void test_bad(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = read_quoted(&graph, bad[i].text, bad[i].batch, &err);
         if (status != bad[i].status || strcmp(err.text, bad[i].message) != 0)
             fail_msg("case %d: %s\n  says     %s\n  expected %s", (int)i, bad[i].text, err.text,
@@ -187,7 +187,7 @@ static void test_no_json(void **state)
                                          HEAD IN OPS(RELU) ",", "{'a':1,'a':2}" };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(read_quoted(&graph, texts[i], 0, &err), HYPAR_SYNTAX);
         assert_memory_equal(err.text, "f:1:", 4); /* line and column */
         assert_null(graph);
@@ -225,7 +225,7 @@ static void test_by_hand(void **state)
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         if (read_quoted(&graph, good[i].text, 0, &err) != HYPAR_OK)
             fail_msg("%s: %s", good[i].text, err.text);
         assert_int_equal(hypar_graph_params(graph), good[i].params);
@@ -240,7 +240,7 @@ static void test_by_hand(void **state)
 /* What is read is what is written again. */
 static void check_stable(const struct hypar_graph *graph)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (!survives_writing(graph, &err))
         fail_msg("%s", err.text);
 }
@@ -249,7 +249,7 @@ static void check_stable(const struct hypar_graph *graph)
 static void test_negative_zero(void **state)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     (void)state;
     if (read_quoted(&graph,
                     HEAD IN OPS("{'name':'a','kind':'clip','inputs':['x'],"
@@ -283,7 +283,7 @@ static void test_written_form(void **state)
         "  \"outputs\": [\"a\"]\n"
         "}\n";
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     size_t n;
     if (hp_graph_read_text(&graph, text, strlen(text), "f", 0, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
@@ -299,7 +299,7 @@ static void test_untrained(void **state)
 {
     (void)state;
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     size_t n;
     if (read_quoted(&graph,
                     HEAD "'weights':'w.safetensors'," IN
@@ -332,7 +332,7 @@ static void test_modules(void **state)
 {
     (void)state;
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     size_t n;
     if (read_quoted(&graph,
                     HEAD IN
@@ -369,7 +369,7 @@ static void test_arguments(void **state)
                 "{'name':'y','shape':[12],'type':'int64'},"
                 "{'name':'mask','shape':[5,8],'type':'bool','sample_dim':%d}]," OPS(RELU);
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char text[sizeof file + 8];
     size_t n;
     snprintf(text, sizeof text, file, -1);
@@ -410,7 +410,7 @@ static void test_short_forms(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512], expected[256];
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         size_t n;
         snprintf(text, sizeof text,
                  HEAD "'inputs':[{'name':'x','shape':[4,2,6,6]}],'ops':[{'name':'a',%s}]}",
@@ -439,7 +439,7 @@ static void test_examples(void **state)
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         if (hypar_import(&graph, examples[i].path, NULL, &err) != HYPAR_OK)
             fail_msg("%s", err.text);
         assert_int_equal(hypar_graph_params(graph), examples[i].params);
@@ -497,7 +497,7 @@ static void test_random_graphs(void **state)
         struct hypar_shape shape = { 3, { 4, 6, 8 } };
         int made[200] = { hp_build_input(b, "x", &shape, false, 0) }, n_made = 1;
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         for (int i = 0; i < 60; i++)
             random_op(b, &random, i, made, &n_made);
         if (hp_build_finish(b, &graph, &err) != HYPAR_OK)

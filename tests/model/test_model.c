@@ -96,7 +96,7 @@ static void test_bad(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_import_options options = { .batch = bad[i].batch };
         enum hypar_status status = hypar_import(&graph, bad[i].word, &options, &err);
         if (status != bad[i].status || strcmp(err.text, bad[i].message) != 0)
@@ -115,7 +115,7 @@ static void test_too_large(void **state)
                                          "mlp:16777216-16777216" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_import_options options = { .batch = (int64_t)1 << 32 };
         assert_int_equal(hypar_import(&graph, words[i], &options, &err), HYPAR_INVALID);
         if (!strstr(err.text, "expected less than 2^50"))
@@ -136,7 +136,7 @@ static void test_by_content(void **state)
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status = hypar_import(&graph, path, NULL, &err);
     unlink(path);
     if (status != HYPAR_OK)
@@ -169,7 +169,7 @@ static void test_options_add_up(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[256];
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_import_options options = { .batch = 4,
                                                 .batch_dims = cases[i].batch_dims,
                                                 .dims = cases[i].dims };

@@ -19,7 +19,7 @@
 static struct hypar_graph *import(const char *model, struct hypar_import_options options)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hypar_import(&graph, model, &options, &err))
         fail_msg("%s", err.text);
     return graph;
@@ -145,7 +145,7 @@ static void plan_text(const struct hypar_graph *g, const char *machine, const ch
 {
     struct hypar_machine *m;
     struct hypar_found *found;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_search_options options = { .planner = planner };
     if (hypar_machine_read(&m, machine, &err) || hypar_search(&found, g, m, &options, &err))
         fail_msg("%s", err.text);
@@ -352,7 +352,7 @@ static void kinds_text(const struct hypar_graph *g, char *text, size_t size)
 static struct hypar_graph *read_text(const char *text, struct hypar_import_options options)
 {
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_onnx_read_stream(&g, onnx_text_stream(text), "text", &options, &err))
         fail_msg("%s\n    %s", text, err.text);
     return g;

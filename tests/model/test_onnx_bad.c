@@ -134,7 +134,7 @@ static void test_bad(void **state)
     int wrong = 0;
     for (int i = 0; i < N_BAD; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = hp_onnx_read_stream(&graph, onnx_text_stream(bads[i].model),
                                                        "bad.onnx", &bads[i].options, &err);
         check_failed(status, graph, &err, bads[i].model);
@@ -170,7 +170,7 @@ static unsigned char *read_whole(const char *path, size_t *n)
 static bool reads(const unsigned char *bytes, size_t n)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_import_options options = { .batch = 2 };
     FILE *file = tmpfile();
     assert_int_equal(fwrite(bytes, 1, n, file), n);
@@ -293,7 +293,7 @@ static void test_crowded(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_import_options options = { 0 };
         enum hypar_status status =
             hp_onnx_read_stream(&graph, crowd_stream(&crowds[i]), "bad.onnx", &options, &err);
@@ -336,7 +336,7 @@ static void check_reads(const char *path, const char *data)
     struct reading reading = { .no = path };
     struct hypar_import_options options = { .reads = note_reading, .who = &reading };
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_equal(hypar_import(&graph, path, &options, &err), HYPAR_USAGE);
     assert_null(graph);
     assert_string_equal(err.text, "not this one");
@@ -374,7 +374,7 @@ static void test_external(void **state)
     write_file(path, model, n);
     write_file(data, bytes, sizeof bytes);
     struct weights *weights;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_weights_open(&weights, path, NULL, &err))
         fail_msg("%s", err.text);
     for (const char *name = "abc"; *name; name++) {
@@ -462,7 +462,7 @@ static void test_places(void **state)
         free(model);
         struct hypar_graph *graph;
         struct weights *weights;
-        struct hypar_error err = { "" }, again = { "" };
+        struct hypar_error err = { 0 }, again = { 0 };
         enum hypar_status status = hypar_import(&graph, path, &options, &err);
         assert_int_equal(hp_weights_open(&weights, path, &options, &again), status);
         if (message)

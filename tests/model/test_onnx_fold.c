@@ -179,7 +179,7 @@ static void show(const struct value *v, char *text, size_t size)
 /* The value of `c`, or "!" and why there is none. */
 static void fold(const char *nodes, char *text, size_t size)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct onnx_file *file;
     if (hp_onnx_open_stream(&file, onnx_text_stream(nodes), "fold", &err) != HYPAR_OK)
         fail_msg("%s: %s", nodes, err.text);

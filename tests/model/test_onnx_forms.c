@@ -28,7 +28,7 @@ static void kinds_text(const struct hypar_graph *g, char *text, size_t size)
 static bool reads_as(const char *model, const char *expected)
 {
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_import_options options = { .batch = 3 };
     char have[1024];
     if (hp_onnx_read_stream(&g, onnx_text_stream(model), "", &options, &err) == HYPAR_OK)
@@ -69,7 +69,7 @@ static void check_any(const char *op, const char *const *input, const char *attr
 {
     char model[1024];
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_import_options options = { .batch = 3 };
     snprintf(
         model, sizeof model,
@@ -168,7 +168,7 @@ static void test_values(void **state)
                                  .size = cases[i / 2].n_bytes,
                                  .offset = 3 };
         struct onnx_file file = { .path = "values", .stream = tmpfile() };
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         double values[8] = { 0 };
         char text[600] = "";
         if (i % 2 && t.size)
@@ -219,7 +219,7 @@ static void test_weights(void **state)
     close(fd);
     free(bytes);
     struct weights *weights;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_weights_open(&weights, path, NULL, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

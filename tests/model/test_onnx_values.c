@@ -37,7 +37,7 @@ static int64_t below(const struct hypar_graph *g, int t)
 static void fill(const struct hypar_graph *g, int t, const struct weights *weights,
                  double *data)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const struct tensor *tensor = &g->tensors[t];
     int64_t n = hp_shape_elements(&tensor->shape);
     if (hp_weights_has(weights, tensor->name)) {
@@ -98,7 +98,7 @@ static void check_gradient(const struct hypar_graph *g, const struct unsplit_run
 
 static int check_network(const struct network *network)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_graph *g;
     struct weights *weights;
     struct arena arena = { 0 };

@@ -16,7 +16,7 @@ static int add(struct graph_builder *b, enum op_kind kind, const char *name, int
                int y, const struct attrs *attrs)
 {
     int in[2] = { x, y }, out[MAX_OPERANDS];
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_equal(
         hp_build_op(b, &(struct op_request){ kind, name, n, in, attrs }, out, &err), HYPAR_OK);
     return out[0];
@@ -27,7 +27,7 @@ static struct hypar_graph *small_graph(int *t)
 {
     struct graph_builder *b = hp_build("small", 2);
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     t[X] = hp_build_input(b, "x", &(struct hypar_shape){ 2, { 2, 4 } }, false, 0);
     t[SIGMOID] = add(b, OP_SIGMOID, "sigmoid", 1, t[X], -1, NULL);
     t[PRODUCT] = add(b, OP_MUL, "product", 2, t[SIGMOID], t[X], NULL);

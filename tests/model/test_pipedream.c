@@ -113,7 +113,7 @@ static void odd_but_good(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text_profile *p;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status =
             hp_text_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "file", &err);
         if (!rows[i].description) {
@@ -182,7 +182,7 @@ static void malformed_profiles_get_one_line(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text_profile *p;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status =
             hp_text_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "p.txt", &err);
         if (status == HYPAR_OK)
@@ -303,7 +303,7 @@ static struct hypar_graph *called(const char *name)
 {
     char text[512];
     struct hypar_graph *g;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int n = snprintf(text, sizeof text,
                      "{\"format\":\"hypar-graph/1\",\"name\":\"g\",\"batch\":2,\"inputs\":"
                      "[{\"name\":\"x\",\"shape\":[2,3]}],\"ops\":[{\"name\":\"%s\",\"kind\":"
@@ -328,7 +328,7 @@ static void names_that_fit_into_the_form(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *g = called(cases[i].name);
         struct text_profile *back;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char *text;
         size_t n;
         FILE *file = open_memstream(&text, &n);

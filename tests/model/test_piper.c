@@ -94,7 +94,7 @@ static void choices_survive_writing(void **state)
 static void refuses(const char *text, const char *why)
 {
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_not_equal(hp_graph_read_text(&graph, text, strlen(text), "t", 0, &err),
                          HYPAR_OK);
     assert_null(graph);

@@ -18,7 +18,7 @@
 
 static void check(const struct hypar_graph *graph, const char *what)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (!survives_writing(graph, &err))
         fail_msg("%s: %s", what, err.text);
 }

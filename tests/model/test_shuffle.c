@@ -187,7 +187,7 @@ static void test_emit(void **state)
         struct graph_builder *b = hp_build("shuffle", x.shape.dim[0]);
         int in = hp_build_input(b, "x", &x.shape, false, 0), out;
         struct shuffle s = hp_shuffle_start(&x.shape);
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         for (int64_t i = 0; i < 120; i++)
             x.at[i] = i;
         for (int i = 0; i < 4; i++)

@@ -330,7 +330,7 @@ static void test_bad_plans(void **state)
     int wrong = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct hypar_plan *plan = NULL;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = plan_from(&plan, cases[c].plan, &err);
         bool same = is_message(err.text, cases[c].message);
         if (status == cases[c].status && same && !plan && !strchr(err.text, '\n'))

@@ -115,7 +115,7 @@ static void files_are_read(void **state)
 {
     (void)state;
     struct hypar_framework *mine;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     read_file("{\"format\": \"hypar-framework/1\", \"name\": \"mine\", \"like\": \"fsdp\", "
               "\"kernels\": \"compiled\", \"overlap\": \"all\", \"context_bytes\": 5e8, "
               "\"calibrated_rows\": 7, \"calibrated_on\": \"our cluster\"}",
@@ -161,7 +161,7 @@ static void bad_files_are_refused(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct hypar_framework *framework;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         read_file(rows[i], &framework, &err);
         assert_null(framework);
         assert_true(err.text[0]);

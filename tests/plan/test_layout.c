@@ -19,7 +19,7 @@ static const char *layout_text(const char *model, const char *machine, const cha
 static struct hypar_plan *must_read(const char *model, const char *machine, const char *rest)
 {
     struct hypar_plan *plan;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (plan_from(&plan, layout_text(model, machine, rest), &err) != HYPAR_OK)
         fail_msg("%s: %s: %s", model, rest, err.text);
     return plan;
@@ -142,7 +142,7 @@ static void numbers_devices(void **state)
 static char *check_round_trip(const struct hypar_plan *plan)
 {
     struct hypar_plan *again;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char *first = plan_text(plan);
     if (hp_plan_read_text(&again, first, strlen(first), "plan", NULL, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
@@ -252,7 +252,7 @@ static void refuses(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct hypar_plan *plan;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         const char *text = layout_text(bad[i].model, bad[i].machine, bad[i].rest);
         assert_int_not_equal(plan_from(&plan, text, &err), HYPAR_OK);
         assert_string_equal(err.text, bad[i].error);

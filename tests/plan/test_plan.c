@@ -11,7 +11,7 @@
 static struct hypar_plan *must_read(const char *text)
 {
     struct hypar_plan *plan;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (plan_from(&plan, text, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     return plan;
@@ -20,7 +20,7 @@ static struct hypar_plan *must_read(const char *text)
 /* Written and read again, a plan is written the same. */
 static void check_round_trip(const struct hypar_plan *plan)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_plan *again;
     char *first = plan_text(plan);
     if (hp_plan_read_text(&again, first, strlen(first), "plan", NULL, &err) != HYPAR_OK)
@@ -277,7 +277,7 @@ static void test_building(void **state)
     (void)state;
     struct hypar_machine *machine;
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int64_t sizes[4];
     assert_int_equal(hypar_machine_read(&machine, "htree:4", &err), HYPAR_OK);
     assert_int_equal(
@@ -361,7 +361,7 @@ static void test_random_plans(void **state)
     assert_int_equal(hypar_machine_read(&machine, "torus:3x3", NULL), HYPAR_OK);
     for (int m = 0; m < 4; m++) {
         struct hypar_graph *graph;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(hypar_import(&graph, models[m], NULL, &err), HYPAR_OK);
         struct hypar_plan_settings settings = { .model = models[m],
                                                 .machine_word = "torus:3x3" };
@@ -395,7 +395,7 @@ static void test_damaged_plans(void **state)
     for (int round = 0; round < 3000; round++) {
         static const char bytes[] = "0123456789-{}[],:\"nkxrq \\";
         struct hypar_plan *read;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         memcpy(copy, text, n + 1);
         for (int i = (int)hp_random_below(&random, 3); i >= 0; i--)
             copy[hp_random_below(&random, (int64_t)n)] =
@@ -416,7 +416,7 @@ static void test_relative_model(void **state)
     char folder[] = "/tmp/hypar-plan-XXXXXX", path[64], model[64];
     struct hypar_graph *graph;
     struct hypar_plan *plan;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/plan.json", folder);
     snprintf(model, sizeof model, "%s/model.json", folder);
@@ -452,7 +452,7 @@ static void test_examples(void **state)
     for (struct dirent *entry; (entry = readdir(folder));) {
         char path[300];
         struct hypar_plan *plan;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "examples/plans/%s", entry->d_name);
@@ -472,7 +472,7 @@ static void test_documentation(void **state)
     (void)state;
     static char text[PLAN_TEXT_BYTES];
     struct hypar_plan *plan;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     FILE *file = fopen("docs/formats-plan.md", "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';

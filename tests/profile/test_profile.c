@@ -51,7 +51,7 @@ static char *text_of(const struct hypar_profile *profile)
 static struct hypar_profile *profile_from(const char *text)
 {
     struct hypar_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_profile_read_text(&profile, text, strlen(text), "p", &err) != HYPAR_OK)
         fail_msg("%s\n%s", err.text, text);
     return profile;
@@ -99,7 +99,7 @@ static double stamp(int c, int pass)
 static struct hypar_profile *measure_all(void)
 {
     struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int64_t extent[MAX_AXES];
     int n = 0;
     hypar_profile_set_efficiency(profile, "v100", 0.43);
@@ -181,7 +181,7 @@ static void against_a_list(void **state)
     printf("seed %llu\n", (unsigned long long)seed);
     struct random random = { seed };
     struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     for (int i = 0; i < N; i++) {
         const struct nest *nest;
         do {
@@ -226,7 +226,7 @@ static void parts_of_wide_layers(void **state)
     struct hypar_graph *graph = graph_of(OP_LINEAR, "n c"); /* [6,9] to 7 */
     const struct nest *nest = last_nest(graph);
     struct hypar_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const char *text = "{'format':'hypar-profile/1','passes':[{'device':'a','precision':'fp32',"
                        "'kind':'linear','attrs':{'out':14},'operands':'x[c,n] w[c,k] b[k]',"
                        "'pass':0,'extents':{'c':9,'k':7,'n':6},'seconds':0.5}]}";
@@ -262,7 +262,7 @@ static void short_forms(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[400];
         struct hypar_profile *profile;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         int64_t extent[MAX_AXES];
         struct hypar_graph *graph = graph_of(rows[i].kind, rows[i].label);
         snprintf(text, sizeof text,
@@ -289,7 +289,7 @@ static void absent_operands(void **state)
     struct hypar_graph *with = graph_of(OP_LSTM_CELL, "with states and biases");
     struct hypar_graph *without = graph_of(OP_LSTM_CELL, "first step");
     struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int64_t extent[MAX_AXES];
     struct measured_pass at = {
         "a", HYPAR_FP32, last_nest(with), 2, whole_extents(last_nest(with), extent), 0
@@ -322,7 +322,7 @@ static void refused(void **state)
     struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent), 0 };
     const double bad[] = { 0, -1, NAN, INFINITY };
     for (int i = 0; i < 4; i++) {
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(hp_profile_add(profile, &at, bad[i], &err), HYPAR_INVALID);
         assert_true(*err.text);
     }
@@ -608,7 +608,7 @@ static void bad_files(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct hypar_profile *profile;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = read_quoted(&profile, bad[i].text, &err);
         assert_null(profile);
         assert_int_not_equal(status, HYPAR_OK);
@@ -616,7 +616,7 @@ static void bad_files(void **state)
             fail_msg("%s\n  says: %s\n  expected: %s", bad[i].text, err.text, bad[i].message);
     }
     struct hypar_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_equal(hypar_profile_read(&profile, "no/such/file", &err), HYPAR_UNREADABLE);
     assert_null(profile);
 }
@@ -625,7 +625,7 @@ static void negative_seconds_and_too_many(void **state)
 {
     (void)state;
     struct hypar_profile *profile;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_equal(read_quoted(&profile, PASS(LINEAR EXTENTS "'pass':0,'seconds':-1"), &err),
                      HYPAR_INVALID);
     assert_non_null(strstr(err.text, "f: passes[0].seconds: expected a number"));

@@ -197,7 +197,7 @@ static double kept_by_layers(const struct sizes *size, int layers, const struct 
     struct hypar_graph *graph = transformer(size, layers);
     struct hypar_machine *machine;
     struct hypar_program *program;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     char word[32];
     snprintf(word, sizeof word, "full:%d", row->degree);
     assert_int_equal(hypar_machine_read(&machine, word, &err), HYPAR_OK);

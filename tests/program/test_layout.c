@@ -28,7 +28,7 @@ static struct measured measure(const char *model, int layers, struct hypar_layou
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     struct hypar_program *program;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct measured m = { 0 };
     char word[128];
     snprintf(word, sizeof word, model, layers);

@@ -45,7 +45,7 @@ static enum hypar_status read_text(struct hypar_program **out, const char *text,
 static void check_round_trip(const struct hypar_program *program, const char *title)
 {
     struct hypar_program *again;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     size_t n, m;
     char *text = text_of(program, &n);
     if (read_text(&again, text, &err) != HYPAR_OK)
@@ -155,7 +155,7 @@ static void changed_programs_are_refused(void **state)
     char *text = text_of(program, &n);
     check_round_trip(program, "mlp");
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char *other = replaced(text, changes[i].from, changes[i].to);
         if (read_text(&again, other, &err) == HYPAR_OK || !strstr(err.text, changes[i].message))
             fail_msg("%s: '%s', expected '... %s ...'", changes[i].what, err.text,

@@ -125,7 +125,7 @@ static void write_it(const char *to, struct random *random)
     struct checkpoint_writer *w;
     struct checkpoint_pair pair[TRAINING_PAIRS];
     struct arena arena = { 0 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     hp_training_metadata(&trained, &arena, pair);
     if (hp_checkpoint_create(&w, to, tensors, N_TENSORS, pair, TRAINING_PAIRS, &err))
         fail_msg("%s", err.text);
@@ -138,7 +138,7 @@ static void write_it(const char *to, struct random *random)
 static struct checkpoint *open_it(const char *from)
 {
     struct checkpoint *c;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_checkpoint_open(&c, from, &err))
         fail_msg("%s", err.text);
     return c;
@@ -249,7 +249,7 @@ static enum hypar_status open_bytes(const void *from, size_t n, struct hypar_err
 {
     struct checkpoint *c;
     struct training_state found;
-    *err = (struct hypar_error){ "" };
+    *err = (struct hypar_error){ 0 };
     enum hypar_status status = hp_checkpoint_open(&c, scratch_file(0, from, n), err);
     assert_true((status == HYPAR_OK) == (c != NULL));
     assert_true((status == HYPAR_OK) == !*err->text);
@@ -494,7 +494,7 @@ static void bad_states(void **state)
         struct checkpoint_pair pair[TRAINING_PAIRS];
         struct checkpoint_writer *w;
         struct training_state read;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         hp_training_metadata(&trained, &arena, pair);
         pair[rows[i].pair] =
             (struct checkpoint_pair){ rows[i].value ? pair[rows[i].pair].key : "else",
@@ -535,7 +535,7 @@ static void full_disk(void **state)
     (void)state;
     struct checkpoint_writer *w;
     struct random random = { 3 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct box box = hp_shape_box(&tensors[1].shape);
     struct rlimit before, limit;
     char expected[128];
@@ -564,7 +564,7 @@ static void not_writable(void **state)
 {
     (void)state;
     struct checkpoint_writer *w;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     assert_int_equal(
         hp_checkpoint_create(&w, "/not/there/file", tensors, N_TENSORS, NULL, 0, &err),
         HYPAR_RUNTIME);

@@ -3,6 +3,8 @@
  * (HYPAR_TEST_CARD). */
 #include <dlfcn.h>
 
+#include "base/float_bits.h"
+
 #include "tests/kernel/fast_cases.h"
 #include "tests/kernel/harness.h"
 #include "tests/length.h"
@@ -21,12 +23,23 @@ static double draw(const struct subject *s, int o, int64_t e, bool grad)
 
 /* Views on the card ---------------------------------------------------------------------- */
 
+static struct view copy_of(const struct view *from, size_t bytes)
+{
+    struct view copy = *from;
+    if (from->data) {
+        copy = new_view(from->box, bytes);
+        copy_view(&copy, from, bytes);
+    }
+    return copy;
+}
+
 /* The box of a view on the card: dense; or dimension `inner` innermost, with gaps (-1: dense).
  */
 static struct view on_card(const struct backend *card, const struct view *from, size_t bytes,
-                           int inner)
+                           bool narrow, int inner)
 {
     struct view view = { .box = from->box };
+    struct view copy;
     int64_t stride = 1, n = from->box.n_dims;
     for (int i = 0; i < n; i++) {
         int d = (int)(inner < 0 ? n - 1 - i : (inner + i) % n);
@@ -34,24 +47,32 @@ static struct view on_card(const struct backend *card, const struct view *from, 
         stride *= from->box.dim[d].hi - from->box.dim[d].lo + (inner >= 0 && i < n - 1);
     }
     view.data = card->array_new(card, (size_t)(stride + 1) * bytes);
-    hp_backend_put(card, &view, from, bytes);
+    if (!narrow) {
+        hp_backend_put(card, &view, from, bytes);
+        return view;
+    }
+    copy = copy_of(from, bytes);
+    hp_backend_put_as(card, &view, REAL_BF16, &copy, REAL_F32);
+    free(copy.data);
     return view;
 }
 
 struct moved {
     struct view *here[2 * MAX_OPERANDS + 1], there[2 * MAX_OPERANDS + 1];
     size_t bytes[2 * MAX_OPERANDS + 1];
+    bool narrow[2 * MAX_OPERANDS + 1];
     int n;
 };
 
 static void move(struct moved *m, const struct backend *card, struct view *here,
-                 struct view *there, size_t bytes, int inner)
+                 struct view *there, size_t bytes, bool narrow, int inner)
 {
     if (!here->data)
         return;
-    *there = on_card(card, here, bytes, inner);
+    *there = on_card(card, here, bytes, narrow, inner);
     m->here[m->n] = here;
     m->bytes[m->n] = bytes;
+    m->narrow[m->n] = narrow;
     m->there[m->n++] = *there;
 }
 
@@ -63,14 +84,21 @@ static void run_on_card(const struct subject *s, struct kernel_call *call, bool 
     struct moved m = { .n = 0 };
     struct hypar_error err;
     for (int o = 0; o < s->nest->n_operands; o++) {
-        move(&m, &card, &call->value[o], &there.value[o], element_bytes(s, o), dense ? -1 : o);
-        move(&m, &card, &call->grad[o], &there.grad[o], element_bytes(s, o),
+        bool narrow = call->narrow >> o & 1;
+        move(&m, &card, &call->value[o], &there.value[o], element_bytes(s, o), narrow,
+             dense ? -1 : o);
+        move(&m, &card, &call->grad[o], &there.grad[o], element_bytes(s, o), narrow,
              dense ? -1 : o + 1);
     }
-    move(&m, &card, &call->mask, &there.mask, 1, 0);
+    move(&m, &card, &call->mask, &there.mask, 1, false, 0);
+    there.workspace = card.array_new(&card, card.workspace(&card, &there) + 1);
     card.compute(&card, &there);
     for (int i = 0; i < m.n; i++)
-        hp_backend_get(&card, m.here[i], &m.there[i], m.bytes[i]);
+        if (m.narrow[i])
+            hp_backend_get_as(&card, m.here[i], REAL_F32, &m.there[i], REAL_BF16);
+        else
+            hp_backend_get(&card, m.here[i], &m.there[i], m.bytes[i]);
+    card.array_free(&card, there.workspace);
     if (card.status(&card, &err) != HYPAR_OK)
         fail_msg("%s (%s): %s", hp_op[s->c->kind].name, s->c->label, err.text);
     for (int i = 0; i < m.n; i++)
@@ -78,16 +106,6 @@ static void run_on_card(const struct subject *s, struct kernel_call *call, bool 
 }
 
 /* Comparing ------------------------------------------------------------------------------ */
-
-static struct view copy_of(const struct view *from, size_t bytes)
-{
-    struct view copy = *from;
-    if (from->data) {
-        copy = new_view(from->box, bytes);
-        copy_view(&copy, from, bytes);
-    }
-    return copy;
-}
 
 /* The distance of two tensors beside the norm of the second. */
 static double distance(const struct view *x, const struct view *y, enum real real)
@@ -103,6 +121,9 @@ static double distance(const struct view *x, const struct view *y, enum real rea
     return difference == 0 ? 0 : sqrt(difference) / (sqrt(norm) + 1e-3);
 }
 
+static const double bf16_rounding = 1. / 512; /* relative, at most */
+
+static double farthest;
 static int failures; /* all are told of, and then the test fails */
 
 static void compare(const struct subject *s, const struct kernel_call *call,
@@ -112,7 +133,8 @@ static void compare(const struct subject *s, const struct kernel_call *call,
      * numbers, kernels add them in double precision and in slices: the two differ by what the
      * reference rounds. */
     double f32 = cuda_real_card() ? 1e-4 : 1e-5;
-    double most = s->real == REAL_F32 ? f32 : 1e-12;
+    double most = call->narrow ? 4 * bf16_rounding : s->real == REAL_F32 ? f32 : 1e-12;
+    const char *real = call->narrow ? "bf16" : s->real == REAL_F32 ? "f32" : "f64";
     for (int o = 0; o < s->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             const struct view *x = grad ? &call->grad[o] : &call->value[o];
@@ -120,23 +142,48 @@ static void compare(const struct subject *s, const struct kernel_call *call,
             if (!x->data || s->nest->operand[o].index)
                 continue;
             double far = distance(x, y, s->real);
+            farthest = far > farthest ? far : farthest;
             if (far <= most)
                 continue;
             failures++;
             print_error("%s (%s), %s, %s, pass %d: %s%s is off by %g\n", hp_op[s->c->kind].name,
-                        s->c->label, s->real == REAL_F32 ? "f32" : "f64", how, call->pass,
-                        grad ? "d" : "", s->nest->operand[o].name, far);
+                        s->c->label, real, how, call->pass, grad ? "d" : "",
+                        s->nest->operand[o].name, far);
         }
     if (call->mask.data)
         assert_memory_equal(call->mask.data, right->mask.data,
                             (size_t)hp_box_elements(&call->mask.box));
 }
 
+static void round_view(const struct view *view)
+{
+    for (int64_t e = 0, n = view->data ? hp_box_elements(&view->box) : 0; e < n; e++)
+        put(view, e, REAL_F32, hp_bf16_number(hp_bf16_bits((float)get(view, e, REAL_F32))));
+}
+
+/* Let the card have all but statistics in bf16. */
+static void make_narrow(const struct subject *s, struct kernel_call *call)
+{
+    for (int o = 0; o < s->nest->n_operands; o++) {
+        if (s->nest->operand[o].index || s->nest->operand[o].role == OPERAND_STAT)
+            continue;
+        call->narrow |= (operand_set)1 << o;
+        round_view(&call->value[o]);
+        round_view(&call->grad[o]);
+    }
+    call->narrow_grad = call->narrow;
+}
+
+static bool narrow_calls;
+
 /* The same call by the reference kernel and by the card, from the same contents. */
 static void check_call(const struct subject *s, struct kernel_call *call, bool dense,
                        const char *how)
 {
+    if (narrow_calls)
+        make_narrow(s, call);
     struct kernel_call right = *call;
+    right.narrow = right.narrow_grad = 0;
     for (int o = 0; o < s->nest->n_operands; o++) {
         right.value[o] = copy_of(&call->value[o], element_bytes(s, o));
         right.grad[o] = copy_of(&call->grad[o], element_bytes(s, o));
@@ -222,18 +269,34 @@ static const struct op_case *case_at(int i)
 
 enum { CASES = OP_CASE_COUNT + FAST_CASE_COUNT };
 
+/* Of HYPAR_TEST_SHARES processes number HYPAR_TEST_SHARE has its share of the cases. */
+static bool is_mine(int i)
+{
+    const char *share = getenv("HYPAR_TEST_SHARE"), *shares = getenv("HYPAR_TEST_SHARES");
+    return !share || !shares || atoi(shares) < 1 || i % atoi(shares) == atoi(share);
+}
+
 /* The stand-in compiles each kernel for a second: in a short test it has a share of the cases.
  */
 static void check_all(enum real real, int step, int full_step)
 {
     const char *only = getenv("HYPAR_TEST_CASE");
+    int n = 0;
     failures = 0;
+    farthest = 0;
     if (only && atoi(only) < CASES)
         printf("%s (%s)\n", hp_op[case_at(atoi(only))->kind].name, case_at(atoi(only))->label);
     for (int i = 0; i < CASES; i++)
         if (hp_kernel_exists(case_at(i)->kind) &&
-            (only ? atoi(only) == i : cuda_real_card() || in_length(i, step, full_step)))
+            (only ? atoi(only) == i : cuda_real_card() || in_length(i, step, full_step)) &&
+            is_mine(i)) {
             check_case(case_at(i), real, 2);
+            n++;
+            if (getenv("HYPAR_TEST_SHARE")) /* it may be stopped */
+                print_message("done: %s (%s)\n", hp_op[case_at(i)->kind].name,
+                              case_at(i)->label);
+        }
+    print_message("%d cases, the farthest result is off by %g\n", n, farthest);
     assert_int_equal(failures, 0);
 }
 
@@ -258,16 +321,17 @@ static void check_joint(const struct subject *s, int p, pass_set passes)
     }
 }
 
-static void test_joint(void **state)
+static void check_joint_cases(enum real real)
 {
-    (void)state;
     int checked = 0;
     failures = 0;
+    farthest = 0;
     for (int i = OP_CASE_COUNT; i < CASES; i++) {
         enum op_kind kind = case_at(i)->kind;
-        if (kind != OP_ATTENTION && kind != OP_BATCH_NORM && kind != OP_LAYER_NORM)
+        if ((kind != OP_ATTENTION && kind != OP_BATCH_NORM && kind != OP_LAYER_NORM) ||
+            !is_mine(i))
             continue;
-        struct subject s = subject_new(case_at(i), REAL_F64);
+        struct subject s = subject_new(case_at(i), real);
         struct backend card = card_backend(s.kernels);
         pass_set done = 0;
         fill(&s, draw);
@@ -283,8 +347,24 @@ static void test_joint(void **state)
         }
         subject_free(&s);
     }
+    print_message("%d calls, the farthest result is off by %g\n", checked, farthest);
     assert_int_equal(failures, 0);
-    assert_true(checked > 0);
+    assert_true(checked > 0 || getenv("HYPAR_TEST_SHARE"));
+}
+
+static void test_joint(void **state)
+{
+    (void)state;
+    check_joint_cases(REAL_F64);
+}
+
+/* Attention without scores in memory among them. */
+static void test_narrow_joint(void **state)
+{
+    (void)state;
+    narrow_calls = true;
+    check_joint_cases(REAL_F32);
+    narrow_calls = false;
 }
 
 /* How many convolutions the stand-in of cuDNN has computed. */
@@ -323,11 +403,57 @@ static void test_single(void **state)
     check_all(REAL_F32, 97, 61);
 }
 
+static void test_narrow(void **state)
+{
+    (void)state;
+    narrow_calls = true;
+    check_all(REAL_F32, 29, 17);
+    narrow_calls = false;
+}
+
+/* In a short test, too: products of cuDNN and cuBLAS, and calls that are converted. */
+static void test_narrow_kinds(void **state)
+{
+    (void)state;
+    narrow_calls = true;
+    failures = 0;
+    for (int i = 0; i < CASES; i++) {
+        enum op_kind kind = case_at(i)->kind;
+        bool first = i == 0 || case_at(i - 1)->kind != kind;
+        bool image = kind == OP_CONV && strcmp(case_at(i)->label, "many small images") == 0;
+        if (image || (first && (kind == OP_ATTENTION || kind == OP_EMBEDDING)))
+            check_case(case_at(i), REAL_F32, 1);
+    }
+    narrow_calls = false;
+    assert_int_equal(failures, 0);
+}
+
+/* Rows of an odd number of columns, for which large products have copies of their matrices. */
+static void test_narrow_product(void **state)
+{
+    struct random random = { seed };
+    (void)state;
+    struct subject s = subject_new(&odd_product, REAL_F32);
+    narrow_calls = true;
+    failures = 0;
+    fill(&s, draw);
+    for (int p = 0; p < s.nest->n_passes; p++) {
+        check_pass(&s, p, true, CUT_EXACT, &random);
+        check_pass(&s, p, true, CUT_ROOMY_FRESH, &random);
+    }
+    narrow_calls = false;
+    subject_free(&s);
+    assert_int_equal(failures, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_joint),
-                                        cmocka_unit_test(test_convolution),
-                                        cmocka_unit_test(test_double),
-                                        cmocka_unit_test(test_single) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_joint),        cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_double),       cmocka_unit_test(test_single),
+        cmocka_unit_test(test_narrow_joint), cmocka_unit_test(test_narrow_product),
+        cmocka_unit_test(test_narrow_kinds), cmocka_unit_test(test_narrow)
+    };
+    cmocka_set_test_filter(getenv("HYPAR_TEST_ONLY")); /* on a card: one test of one case */
     return cmocka_run_group_tests_name("run: kernels of a card", tests, NULL, NULL);
 }

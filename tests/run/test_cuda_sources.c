@@ -56,6 +56,12 @@ static void test_sources_of_the_tree(void **state)
         for (size_t i = 0; i < ARCHS; i++)
             if (soak_length() || k % ARCHS == i)
                 compile(tree[k].name, tree[k].source, archs[i]);
+    struct arena scratch = { 0 };
+    char *flash =
+        hp_arena_printf(&scratch, "enum { HEAD = 64, VALUE = 128 };\n%s", hp_cuda_flash);
+    for (size_t i = 0; i < (soak_length() ? ARCHS : 1); i++)
+        compile("flash", flash, archs[i]);
+    hp_arena_free(&scratch);
 }
 
 /* Different texts with the same types, as one source. */
@@ -113,15 +119,21 @@ static void collect(void *who, const struct kernel_call *call, const struct targ
     }
 }
 
+/* Numbers in memory: fp32, fp64, or bf16 but for statistics. */
 static void collect_case(struct collection *c, const struct op_case *of, enum real real)
 {
-    struct subject s = subject_new(of, real);
+    struct subject s = subject_new(of, real == REAL_BF16 ? REAL_F32 : real);
+    operand_set narrow = 0;
+    for (int o = 0; o < s.nest->n_operands && real == REAL_BF16; o++)
+        if (!s.nest->operand[o].index && s.nest->operand[o].role != OPERAND_STAT)
+            narrow |= (operand_set)1 << o;
     for (int p = 0; p < s.nest->n_passes; p++)
         for (int fresh = soak_length() ? 0 : 1; fresh < 2; fresh++) {
             struct kernel_call call = call_of(&s, p);
             memcpy(call.value, s.value, sizeof call.value);
             memcpy(call.grad, s.grad, sizeof call.grad);
             call.add_after = true;
+            call.narrow = call.narrow_grad = narrow;
             call.fresh = call.fresh_grad = fresh ? ~(operand_set)0 : 0;
             hp_cuda_targets(&call, collect, c);
         }
@@ -141,7 +153,10 @@ static void compile_operators(enum real real, int i)
             collect_case(&c, &op_cases[k], real);
     }
     printf("sm_%d: %d kernels, %zu bytes\n", archs[i], c.n, c.used);
-    compile(real == REAL_F32 ? "operators_f32" : "operators_f64", c.source, archs[i]);
+    static const char *const name[] = { [REAL_F32] = "operators_f32",
+                                        [REAL_F64] = "operators_f64",
+                                        [REAL_BF16] = "operators_bf16" };
+    compile(name[real], c.source, archs[i]);
     free(c.source);
     hp_arena_free(&c.arena);
 }
@@ -150,9 +165,10 @@ static void test_kernels_of_operators(void **state)
 {
     (void)state;
     skip_without_compiler();
-    for (int real = REAL_F32; real <= (soak_length() ? REAL_F64 : REAL_F32); real++)
+    for (int real = REAL_F32; real <= REAL_BF16; real++)
         for (int i = 0; i < ARCHS; i++)
-            compile_operators((enum real)real, i);
+            if (soak_length() || real == REAL_F32 || (real == REAL_BF16 && i == 0))
+                compile_operators((enum real)real, i);
 }
 
 int main(void)

@@ -38,7 +38,7 @@ static int input(const struct hypar_graph *graph, const char *name)
 static struct data_source *open_data(const struct hypar_graph *graph, const char *text)
 {
     struct data_source *source;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct data_options options = { .train = text, .in_order = true };
     if (hp_data_open(&source, graph, &options, &err))
         fail_msg("%s", err.text);
@@ -49,7 +49,7 @@ static struct data_source *open_data(const struct hypar_graph *graph, const char
 static void read_all(const struct data_source *source, const struct hypar_graph *graph,
                      const char *name, int64_t position, void *out)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int t = input(graph, name);
     struct data_request request = { .tensor = t,
                                     .position = position,
@@ -307,7 +307,7 @@ static void tokens(void **state)
 static void check_bad(const struct hypar_graph *graph, const char *text, const char *message)
 {
     struct data_source *source;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct data_options options = { .train = text };
     enum hypar_status status = hp_data_open(&source, graph, &options, &err);
     const char *reason =

@@ -41,7 +41,7 @@ static struct data_source *open_data(const struct hypar_graph *graph,
                                      const struct data_options *options)
 {
     struct data_source *source;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_data_open(&source, graph, options, &err))
         fail_msg("%s", err.text);
     return source;
@@ -50,7 +50,7 @@ static struct data_source *open_data(const struct hypar_graph *graph,
 static void read_box(const struct data_source *source, const struct data_request *request,
                      void *out)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hp_data_read(source, request, out, &err))
         fail_msg("%s", err.text);
 }
@@ -195,7 +195,7 @@ static void test_sets(void **state)
     assert_int_equal(number[1], 0); /* and from the first again */
     hp_data_close(source);
 
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     static const double shares[] = { 0.01, 0.99 };
     for (int i = 0; i < 2; i++)
         assert_int_equal(
@@ -215,7 +215,7 @@ static struct hypar_graph *odd_model(void)
 {
     struct graph_builder *b = hp_build("odd", 3);
     struct hypar_graph *graph = NULL;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int y[1], z[1];
     int middle = hp_build_input(b, "middle", &(struct hypar_shape){ 3, { 4, 3, 5 } }, false, 1);
     int last = hp_build_input(b, "last", &(struct hypar_shape){ 2, { 5, 3 } }, false, 1);
@@ -305,7 +305,7 @@ static void boxes_of_files(void **state)
     static const unsigned char ids[] = { 0, 0, 8, 2, 0, 0, 0, N, 0, 0, 0, 4 };
     unsigned char bytes[3][16 + N * 20];
     char text[120];
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     memcpy(bytes[0], middle, sizeof middle);
     memcpy(bytes[1], last, sizeof last);
     memcpy(bytes[2], ids, sizeof ids);

@@ -97,7 +97,7 @@ static void right_programs(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         struct fixture f;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         set_up(&f, i & 1);
         if (step(&f, i & 2 ? ORDER_LATEST : ORDER_NUMBERS, i & 4, &err))
             fail_msg("%s", err.text);
@@ -244,7 +244,7 @@ static void wrong_programs(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         struct fixture f;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         set_up(&f, wrongs[i].by_samples);
         wrongs[i].spoil(f.program);
         enum hypar_status status = step(&f, wrongs[i].order, wrongs[i].few_tags, &err);
@@ -261,7 +261,7 @@ static void tags_tell_micro_batches(void **state)
 {
     (void)state;
     struct fixture f;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     set_up(&f, false);
     other_order_of_micro_batches(f.program);
     if (step(&f, ORDER_NUMBERS, 0, &err))
@@ -274,7 +274,7 @@ static void sent_twice(void **state)
 {
     (void)state;
     struct fixture f;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     set_up(&f, false);
     if (check_program(f.program, &err))
         fail_msg("%s", err.text);

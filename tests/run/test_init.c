@@ -248,7 +248,7 @@ static void recorded(void **state)
 static void check_boxes(const struct weights *weights, const struct hypar_graph *g, int t)
 {
     struct random random = { 5 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const struct hypar_shape *shape = &g->tensors[t].shape;
     int64_t n = hp_shape_elements(shape);
     double *all = malloc((size_t)n * sizeof *all), *part = malloc((size_t)n * sizeof *part);
@@ -279,7 +279,7 @@ static int check_parameters(const char *path)
 {
     struct hypar_graph *g = model(path);
     struct weights *weights;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     int n = 0;
     assert_string_equal(g->weights.path, path);
     if (hp_weights_open(&weights, g->weights.path, &g->weights.options, &err))
@@ -343,7 +343,7 @@ static void statistics(void **state)
 {
     (void)state;
     struct weights *weights;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     double mean[8], variance[8];
     int norms = 0;
     if (strstr(hypar_features(), "protobuf-c: no"))

@@ -136,7 +136,7 @@ static void compute_the_same(void **state)
         struct arena arena = { 0 };
         struct hypar_graph *graph;
         struct hypar_machine *machine;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char word[32];
         snprintf(word, sizeof word, "full:%d", l->data * l->tensor * l->pipeline);
         if (hypar_import(&graph, cases[i].model, &options, &err) ||

@@ -37,7 +37,7 @@ static enum hypar_status train(const char *resume, const char *checkpoint,
     how.kernels = "reference";
     how.resume = resume;
     how.checkpoint = checkpoint;
-    *err = (struct hypar_error){ "" };
+    *err = (struct hypar_error){ 0 };
     enum hypar_status status = hypar_train(hypar_found_plan(found), ranks, &how, &result, err);
     hypar_trace_free(result.trace);
     return status;
@@ -49,7 +49,7 @@ static int make_checkpoint(void **state)
     char folder[] = "/tmp/hypar-resume-XXXXXX", path[64];
     struct hypar_import_options import = { .batch = 8 };
     struct hypar_search_options search = { .planner = "dp", .optimizer = HYPAR_ADAM };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (!mkdtemp(folder) || hypar_import(&graph, "mlp:8-6-4", &import, &err) ||
         hypar_machine_read(&machine, "full:2", &err) ||
         hypar_search(&found, graph, machine, &search, &err) || hypar_ranks_join(&ranks, &err))
@@ -191,7 +191,7 @@ static void what_it_says_must_be_true(void **state)
     close(fd);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int partial = 0; partial < 2; partial++) {
-            struct hypar_error err, note = { "" };
+            struct hypar_error err, note = { 0 };
             struct hypar_train_options how = { .partial_weights = partial,
                                                .note = keep_note,
                                                .who = &note };
@@ -236,7 +236,7 @@ static void onnx_files(void **state)
             struct hypar_graph *net;
             struct hypar_found *plan;
             struct hypar_train_result result;
-            struct hypar_error err = { "" }, note = { "" };
+            struct hypar_error err = { 0 }, note = { 0 };
             struct hypar_train_options how = { .steps = 1,
                                                .kernels = "reference",
                                                .partial_weights = partial,

@@ -43,7 +43,7 @@ static int end(void **state)
 static void expect_refused(const struct hypar_search_options *options, const char *name)
 {
     struct hypar_found *found;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_search_options with = *options;
     with.planner = "dp";
     assert_int_equal(hypar_search(&found, t.graph, t.machine, &with, &err), HYPAR_INVALID);

@@ -234,7 +234,7 @@ static struct elimination_result
 solve(struct draft *d, const struct elimination_options *options, int *assignment)
 {
     struct elimination_result result = { .assignment = assignment };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     enum hypar_status status = hp_eliminate(&d->arena, &d->problem, options, &result, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, HYPAR_OK);
@@ -486,7 +486,7 @@ static void test_malformed(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = { 0 };
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         int assignment[2];
         struct elimination_result result = { .assignment = assignment };
         assert_int_equal(

@@ -384,7 +384,7 @@ static void bad_lists(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct study s;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status =
             try_explore(&s, bad[i].model, bad[i].machine, &bad[i].options, &err);
         assert_string_equal(err.text, bad[i].text);

@@ -21,7 +21,7 @@ struct study {
 static struct study study(const char *model, const char *machine, int64_t batch)
 {
     struct study t;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_import_options import = { .batch = batch };
     if (hypar_import(&t.graph, model, &import, &err) != HYPAR_OK ||
         hypar_machine_read(&t.machine, machine, &err) != HYPAR_OK)
@@ -39,7 +39,7 @@ static struct hypar_found *search(const struct study *t,
                                   const struct hypar_search_options *options)
 {
     struct hypar_found *found;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hypar_search(&found, t->graph, t->machine, options, &err) != HYPAR_OK)
         fail_msg("%s: %s", options->planner, err.text);
     return found;
@@ -364,7 +364,7 @@ static void keeps_what_is_fixed_in_stages(void **state)
             assert_int_equal(plan->ops[conv].device[i], plan->stages[0].device[i]);
         hypar_found_free(found);
         if (pipedream) { /* a replica is one device here */
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             fix[0] = "conv1:k=2";
             assert_int_equal(hypar_search(&found, t.graph, t.machine, &then, &err),
                              HYPAR_INFEASIBLE);
@@ -505,7 +505,7 @@ static void bad_requests(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct study t = study(bad[i].model, bad[i].machine, 0);
         struct hypar_search_options options = bad[i].options;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct hypar_found *found;
         options.fix = &bad[i].fix;
         options.n_fix = bad[i].fix != NULL;

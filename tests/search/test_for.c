@@ -24,7 +24,7 @@ static bool search(const struct hypar_graph *graph, const struct hypar_machine *
 {
     struct hypar_search_options options = { .planner = planner, .target = target };
     struct hypar_found *found;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     const struct hypar_planner_info *info = hypar_planner_find(planner);
     options.unlimited = true;
     options.proposals = info->proposes ? 100 : 0;
@@ -142,7 +142,7 @@ static void test_refused(void **state)
     for (int i = 0; i < 3; i++) {
         struct hypar_search_options options = { .planner = planners[i], .target = "torch" };
         struct hypar_found *found;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char text[200];
         snprintf(text, sizeof text,
                  "PyTorch has no schedule '%s', expected gpipe, 1f1b, interleaved (or plan "
@@ -155,6 +155,82 @@ static void test_refused(void **state)
     struct hypar_search_options options = { .target = "jax" };
     struct hypar_found *found;
     assert_int_equal(hypar_search(&found, graph, machine, &options, NULL), HYPAR_USAGE);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    (void)state;
+}
+
+/* Why there is no plan: the target, memory, or neither; only the target has the hint. */
+static void test_causes(void **state)
+{
+    static const struct {
+        struct hypar_search_options options;
+        enum hypar_cause cause;
+    } row[] = {
+        { { .planner = "zb-h1", .target = "torch" }, HYPAR_CAUSE_TARGET },
+        { { .planner = "3d", .layout.tensor = 3, .target = "torch" }, HYPAR_CAUSE_OTHER },
+        { { .planner = "dp", .memory_bytes = 1e6, .target = "torch" }, HYPAR_CAUSE_MEMORY },
+        { { .planner = "auto", .memory_bytes = 1e6, .target = "torch" }, HYPAR_CAUSE_MEMORY },
+        { { .planner = "hybrid", .memory_bytes = 1e6 }, HYPAR_CAUSE_MEMORY },
+        { { .planner = "3d", .memory_bytes = 1e6 }, HYPAR_CAUSE_MEMORY },
+    };
+    struct hypar_graph *graph;
+    struct hypar_machine *machine = machine_of("full:4");
+    assert_int_equal(hypar_import(&graph, "vgg11:image=32", NULL, NULL), HYPAR_OK);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct hypar_found *found;
+        struct hypar_error err = { 0 };
+        assert_int_equal(hypar_search(&found, graph, machine, &row[i].options, &err),
+                         HYPAR_INFEASIBLE);
+        if (err.cause != row[i].cause)
+            fail_msg("%s: cause %d: %s", row[i].options.planner, (int)err.cause, err.text);
+        bool hint = strstr(err.text, "(or plan without --for") != NULL;
+        assert_int_equal(hint, row[i].cause == HYPAR_CAUSE_TARGET);
+    }
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    (void)state;
+}
+
+/* The number of parts of an operator's output channels (k). */
+static int channel_parts(const struct hypar_plan *plan, const struct hypar_graph *graph,
+                         const char *name)
+{
+    for (int op = 0; op < hypar_graph_info(graph).n_ops; op++) {
+        struct hypar_op info = hypar_graph_op(graph, op);
+        for (int a = 0; a < info.n_axes && strcmp(info.name, name) == 0; a++)
+            if (hypar_graph_axis(graph, op, a).name[0] == 'k')
+                return hypar_plan_degree(plan, op, a);
+    }
+    fail_msg("no operator '%s' with axis k", name);
+    return 0;
+}
+
+/* What the target refuses of a split is whole in the plan, and named; the rest is split. */
+static void test_kept_whole(void **state)
+{
+    static const struct hypar_search_options rows[] = {
+        { .planner = "3d", .layout.tensor = 2, .layout.data = 2, .target = "torch" },
+        { .planner = "3d", .layout.tensor = 2, .layout.pipeline = 2, .target = "torch" },
+    };
+    struct hypar_graph *graph;
+    struct hypar_machine *machine = machine_of("full:4");
+    assert_int_equal(hypar_import(&graph, "vgg11:image=32", NULL, NULL), HYPAR_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct hypar_found *found;
+        struct hypar_error err;
+        if (hypar_search(&found, graph, machine, &rows[i], &err) != HYPAR_OK)
+            fail_msg("%s", err.text);
+        const struct hypar_plan *plan = hypar_found_plan(found);
+        const char *text = hypar_found_info(found).for_target;
+        assert_int_equal(hypar_emit_check(plan, "torch", &err), HYPAR_OK);
+        assert_int_equal(channel_parts(plan, graph, "conv1_1"), 1);
+        assert_int_equal(channel_parts(plan, graph, "fc1"), 2);
+        assert_non_null(text);
+        assert_true(strncmp(text, "conv1_1, ", 9) == 0 &&
+                    strstr(text, "are kept whole. Refused as asked: op 'conv1_1'"));
+        hypar_found_free(found);
+    }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     (void)state;
@@ -175,7 +251,7 @@ static void test_stages(void **state)
                                                     .stages = expert ? 0 : stages,
                                                     .layout.pipeline = expert ? stages : 0 };
             struct hypar_found *found;
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             if (hypar_search(&found, graph, machine, &options, &err) != HYPAR_OK)
                 fail_msg("%s, %d stages: %s", planners[i], stages, err.text);
             const struct hypar_plan *plan = hypar_found_plan(found);
@@ -192,10 +268,9 @@ static void test_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_expected), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_causes),   cmocka_unit_test(test_kept_whole),
+        cmocka_unit_test(test_stages),   cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

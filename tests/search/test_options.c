@@ -98,7 +98,7 @@ static void honoured_or_refused(void **state)
     for (int i = 0; i < N_ROWS; i++)
         for (int p = 0; hp_planner_at(p); p++) {
             struct hypar_search_options options = rows[i].options;
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             struct hypar_found *found;
             const char *name = options.planner = hp_planner_at(p)->info.name;
             enum hypar_status status = hypar_search(&found, t.graph, t.machine, &options, &err);
@@ -216,7 +216,7 @@ static bool is_by_sequence(const struct hypar_plan *plan)
     struct tensor_axes axes;
     struct hypar_layout layout = { .tensor = 2, .sequence_parallel = true };
     bool good = true;
-    assert_int_equal(hp_tensor_axes(&scratch, plan->graph, &layout, &axes, NULL), HYPAR_OK);
+    assert_int_equal(hp_tensor_axes(&scratch, plan->graph, &layout, NULL, &axes, NULL), HYPAR_OK);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int t = hp_nest_axis(plan->graph->ops[op].nest, 't');
         bool between = axes.op[op].region < 0 && t >= 0 && axes.op[op].axis == t;
@@ -324,7 +324,7 @@ static void look_at_plans(int64_t batch)
         for (int p = 0; hp_planner_at(p); p++) {
             const struct planner *planner = hp_planner_at(p);
             struct hypar_search_options options = seen_rows[i].options;
-            struct hypar_error err = { "" };
+            struct hypar_error err = { 0 };
             struct hypar_found *found;
             options.planner = planner->info.name;
             if (planner->takes & TAKES_BUDGET)

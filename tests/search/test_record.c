@@ -174,7 +174,7 @@ static void refuses(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_plan *plan;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char text[512];
         int n = snprintf(text, sizeof text,
                          "{\"format\": \"hypar-plan/1\", \"model\": \"lenet5\", \"machine\": "

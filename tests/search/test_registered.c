@@ -390,7 +390,7 @@ static void what_is_no_library_is_not_loaded(void **state)
     static const char *const paths[] = { "/dev/null", "./nowhere.so", "libm.so.6" };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         const char *name;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(hypar_planner_load(&name, paths[i], &err), HYPAR_UNREADABLE);
         assert_null(name);
         assert_true(err.text[0]);

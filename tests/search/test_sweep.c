@@ -294,7 +294,7 @@ static void bad_lists(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct model model = { .word = "lenet5", .batch = 8 };
         struct hypar_sweep *s;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         enum hypar_status status = try_sweep(&model, "full:4", cases[i].how, &s, &err);
         if (status != cases[i].status || !strstr(err.text, cases[i].error))
             fail_msg("case %d: %d, %s", (int)i, status, err.text);

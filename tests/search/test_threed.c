@@ -116,7 +116,7 @@ static void refuses(void **state)
         struct setting s = open_setting(bad[i].model, 16, bad[i].machine);
         struct hypar_search_options options = { .planner = "3d", .layout = bad[i].layout };
         struct hypar_found *found;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         assert_int_equal(hypar_search(&found, s.graph, s.machine, &options, &err),
                          HYPAR_INFEASIBLE);
         assert_string_equal(err.text, bad[i].error);

@@ -75,7 +75,7 @@ static void take_back(struct walk *w, ticks was)
 /* One proposal, held against the full simulation; kept one time in three. */
 static void step(struct walk *w, enum move move)
 {
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     ticks before = hp_delta_length(w->delta), limit = HP_MAX_TICKS;
     if (!hp_propose(&w->proposer, &w->random, move, &w->now))
         return;
@@ -142,7 +142,7 @@ static void every_move(void **state)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         struct hypar_graph *graph;
         struct hypar_machine *machine;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         struct walk w;
         if (hypar_import(&graph, places[i].model, NULL, &err) != HYPAR_OK ||
             hypar_machine_read(&machine, places[i].machine, &err) != HYPAR_OK)

@@ -421,7 +421,7 @@ static void bad_programs_are_refused(void **state)
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct hypar_machine *machine = bad[i].machine ? machine_of(bad[i].machine) : NULL;
         struct flat_file *file = (struct flat_file *)1;
-        struct hypar_error err = { "" };
+        struct hypar_error err = { 0 };
         char expected[sizeof err.text];
         snprintf(expected, sizeof expected, "program: %s", bad[i].message);
         assert_int_equal(program_from(&file, bad[i].text, machine, &err), HYPAR_INVALID);

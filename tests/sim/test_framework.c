@@ -136,19 +136,21 @@ static void exchanges_that_are_waited_for_overlap_nothing(void **state)
     }
 }
 
-/* Kernels beside a collective lose a share of its time but the launch, on each of its devices;
- * who waits for it anyway loses nothing. */
+/* Kernels beside a long collective lose a share of its time but the launch, on each of its
+ * devices, and less beside a short one; who waits for it anyway loses nothing. */
 static void collectives_take_time_from_kernels(void **state)
 {
     (void)state;
     static const char half[] = "full:2,device=h200,comm-latency=50us,comm-share=0.5",
                       none[] = "full:2,device=h200,comm-latency=50us,comm-share=0";
-    struct hypar_plan *plan = plan_on(half, GPT, divided, "compiled");
+    static const char wider[] = "gpt:layers=3,hidden=256,heads=4,seq=16,vocab=64";
+    struct hypar_plan *plan = plan_on(half, wider, divided, "compiled");
+    struct hypar_plan *without = plan_on(none, wider, divided, "compiled");
     struct hypar_sim *sim =
         simulate(plan, &(struct hypar_sim_options){ .timeline = true,
                                                     .framework = plan->simulation.framework });
     double all_s = 0;
-    int collectives = 0;
+    int collectives = 0, shorter = 0;
     for (int t = 0; t < sim->timeline.graph.n_tasks; t++) {
         const struct sim_task *task = &sim->timeline.graph.task[t];
         double held_s[2] = { 0, 0 }, taken_s = hp_seconds(task->duration) - 50e-6;
@@ -157,17 +159,22 @@ static void collectives_take_time_from_kernels(void **state)
                 held_s[task->hold[h].queue] += hp_seconds(task->hold[h].busy);
         if (!task->hold)
             continue;
-        expect_near("device 0", held_s[0], 0.5 * taken_s, 1e-4);
-        expect_near("device 1", held_s[1], 0.5 * taken_s, 1e-4);
+        bool is_short = held_s[0] < 0.4 * taken_s;
+        if (!is_short)
+            expect_near("device 0", held_s[0], 0.5 * taken_s, 1e-4);
+        expect_near("device 1", held_s[1], held_s[0], 1e-4);
+        assert_true(held_s[0] > 0.02 * taken_s);
         all_s += held_s[0];
         collectives++;
+        shorter += is_short;
     }
-    assert_true(collectives > 20);
-    double longer = hypar_sim_summary(sim).step_s - run_on(none, divided, "compiled").step_s;
+    assert_true(shorter > 4 && collectives - shorter > 4);
+    double longer = hypar_sim_summary(sim).step_s - summary_of(without, NULL).step_s;
     assert_true(longer > 0 && longer <= all_s);
     assert_true(run_on(half, divided, "compiled,overlap=none").step_s ==
                 run_on(none, divided, "compiled,overlap=none").step_s);
     hypar_sim_free(sim);
+    hypar_plan_free(without);
     hypar_plan_free(plan);
 }
 

@@ -49,7 +49,7 @@ static bool check(const struct hypar_plan *plan, const struct hypar_sim_options 
                   const char *title)
 {
     struct hypar_sim *sim, *again;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     if (hypar_simulate(&sim, plan, how, NULL) != HYPAR_OK)
         return false;
     write_program(plan, how);

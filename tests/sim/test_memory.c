@@ -465,7 +465,7 @@ static void refused(void **state)
 {
     (void)state;
     struct hypar_graph *graph;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_machine *machine = full(1);
     struct hypar_memory memory;
     struct graph_builder *b = hp_build("no loss", 2);

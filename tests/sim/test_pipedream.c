@@ -249,7 +249,7 @@ static void refuse(const int *replicas, int64_t minibatches, int64_t micro_batch
                                                          .micro_batches = micro_batches,
                                                          .stash = true });
     struct hypar_program *program;
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     struct hypar_lower_options options = { .minibatches = minibatches };
     assert_int_equal(hypar_lower(&program, plan, &options, &err), HYPAR_UNSUPPORTED);
     assert_null(program);

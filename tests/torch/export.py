@@ -94,12 +94,13 @@ def steps(hypar_command, folder, arrays):
 
 
 def loss_of(out, graph, arrays):
-    """The model's own loss, or that which the graph chose."""
+    """The model's own loss, wherever it stands among the outputs, or that which the graph chose."""
+    own = [x for x in torch.utils._pytree.tree_leaves(out) if isinstance(x, torch.Tensor) and x.dim() == 0]
+    if own:
+        return own[0]
     first = out
     while not isinstance(first, torch.Tensor):
         first = next(iter(first.values())) if hasattr(first, "values") else first[0]
-    if first.dim() == 0:
-        return first
     name = next(op for op in graph.ops if op.name == "loss").inputs[1]
     if "labels" not in name:
         return torch.nn.functional.mse_loss(first, arrays[name])

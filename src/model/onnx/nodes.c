@@ -290,7 +290,7 @@ static enum hypar_status translate(struct importing *im)
     if (!(row->flags & READS_NOTHING) && hp_onnx_follows_from_integers(im) &&
         hp_onnx_computed(im) == HYPAR_OK)
         return HYPAR_OK;
-    struct hypar_error why = { "" };
+    struct hypar_error why = { 0 };
     snprintf(why.text, sizeof why.text, "%.200s", im->err->text);
     return hp_onnx_opaque(im, why.text);
 }

@@ -131,7 +131,7 @@ static struct hypar_layout complete(const struct hypar_layout *given)
 }
 
 static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layout *layout,
-                               const bool *borders, struct arena *scratch,
+                               const struct layout_limits *limits, struct arena *scratch,
                                struct hypar_error *err)
 {
     struct tensor_axes axes;
@@ -139,10 +139,10 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     TRY(check(plan, layout, err));
     int each = layout->data * layout->tensor; /* checked: at most all devices */
     struct pipeline_size size = { layout->pipeline, layout->chunks, layout->micro_batches };
-    TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
+    TRY(hp_tensor_axes(scratch, plan->graph, layout, limits->axes, &axes, err));
     hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by their times */
     if (layout->pipeline > 1) {
-        TRY(hp_cut_stages(scratch, plan, layout, &axes, borders, &begin, err));
+        TRY(hp_cut_stages(scratch, plan, layout, &axes, limits->borders, &begin, err));
         for (int s = 0; s < layout->pipeline * layout->chunks; s++)
             hp_plan_add_range(plan, begin[s], begin[s + 1],
                               hp_stage_group(layout->schedule, &size, s) * each, each,
@@ -165,13 +165,14 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
 }
 
 enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
-                                        const struct hypar_layout *layout, const bool *borders,
+                                        const struct hypar_layout *layout,
+                                        const struct layout_limits *limits,
                                         struct hypar_error *err)
 {
     struct arena scratch = { 0 };
     plan->layout = complete(layout);
     plan->has_layout = true;
-    enum hypar_status status = build(plan, &plan->layout, borders, &scratch, err);
+    enum hypar_status status = build(plan, &plan->layout, limits, &scratch, err);
     hp_arena_free(&scratch);
     return hp_in(err, status, "layout");
 }
@@ -179,5 +180,5 @@ enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
 enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
                                      struct hypar_error *err)
 {
-    return hp_plan_set_layout_at(plan, layout, NULL, err);
+    return hp_plan_set_layout_at(plan, layout, &(struct layout_limits){ 0 }, err);
 }

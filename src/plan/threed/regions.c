@@ -10,6 +10,7 @@
 /* A region while it grows. */
 struct growing {
     const struct hypar_graph *graph;
+    const axis_set *allowed; /* by nest: axes that may be split; NULL: all */
     struct arena *arena;
     struct tensor_axis *op;
     int *dim; /* by tensor: the dimension that is split, + 1; 0: not in the region */
@@ -18,6 +19,13 @@ struct growing {
     int *tensors, n_tensors, tensor_capacity;
     int64_t units; /* the least extent of an axis, which all others are multiples of */
 };
+
+/* May this axis of an operator be split at all? */
+static bool is_splittable(const struct growing *g, int op, int axis)
+{
+    const struct nest *nest = g->graph->ops[op].nest;
+    return nest->axis[axis].splittable && (!g->allowed || g->allowed[nest->id] >> axis & 1);
+}
 
 static bool is_lookup(const struct op *op)
 {
@@ -108,7 +116,7 @@ static bool belongs(const struct hypar_graph *graph, int op, int axis)
 static bool enter(struct growing *g, int op, int axis)
 {
     const struct nest *nest = g->graph->ops[op].nest;
-    if (axis < 0 || !nest->axis[axis].splittable || g->op[op].axis >= 0 ||
+    if (axis < 0 || !is_splittable(g, op, axis) || g->op[op].axis >= 0 ||
         !belongs(g->graph, op, axis))
         return false;
     g->op[op] = (struct tensor_axis){ axis, 0, g->number, false };
@@ -224,24 +232,26 @@ static enum hypar_status find_regions(struct growing *g, int tensor, struct tens
 }
 
 /* Tables that are looked up: by the vocabulary, with at least two rows in each part. */
-static int vocabulary_axis(const struct hypar_graph *graph, int op, int tensor)
+static int vocabulary_axis(const struct growing *g, int op, int tensor)
 {
+    const struct hypar_graph *graph = g->graph;
     const struct nest *nest = graph->ops[op].nest;
     if (!hp_op_weighted(graph, op) || !is_lookup(&graph->ops[op]))
         return -1;
     for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role == HYPAR_REDUCTION && nest->axis[a].splittable &&
+        if (nest->axis[a].role == HYPAR_REDUCTION && is_splittable(g, op, a) &&
             nest->axis[a].extent >= 2 * (int64_t)tensor)
             return a;
     return -1;
 }
 
 /* The axis of the sequence, if each position is worked out by itself. */
-static int sequence_axis(const struct hypar_graph *graph, int op, int tensor)
+static int sequence_axis(const struct growing *g, int op, int tensor)
 {
+    const struct hypar_graph *graph = g->graph;
     const struct nest *nest = graph->ops[op].nest;
     int axis = hp_nest_axis(nest, 't');
-    if (axis < 0 || nest->axis[axis].role != HYPAR_ATTRIBUTE || !nest->axis[axis].splittable ||
+    if (axis < 0 || nest->axis[axis].role != HYPAR_ATTRIBUTE || !is_splittable(g, op, axis) ||
         nest->axis[axis].extent < tensor)
         return -1;
     struct effect e = effect_of(graph, op, axis);
@@ -265,15 +275,17 @@ static bool feeds_region(const struct hypar_graph *graph, const struct tensor_ax
 }
 
 enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *graph,
-                                 const struct hypar_layout *layout, struct tensor_axes *out,
-                                 struct hypar_error *err)
+                                 const struct hypar_layout *layout, const axis_set *allowed,
+                                 struct tensor_axes *out, struct hypar_error *err)
 {
     int tensor = layout->tensor;
     bool any = false;
     *out = (struct tensor_axes){ .op = NEW(arena, struct tensor_axis, graph->n_ops) };
-    struct growing g = {
-        .graph = graph, .arena = arena, .op = out->op, .dim = NEW(arena, int, graph->n_tensors)
-    };
+    struct growing g = { .graph = graph,
+                         .allowed = allowed,
+                         .arena = arena,
+                         .op = out->op,
+                         .dim = NEW(arena, int, graph->n_tensors) };
     for (int op = 0; op < graph->n_ops; op++)
         out->op[op] = (struct tensor_axis){ -1, 0, -1, false };
     if (tensor == 1)
@@ -281,10 +293,10 @@ enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *
     TRY(find_regions(&g, tensor, out, err));
     for (int op = 0; op < graph->n_ops; op++) {
         if (out->op[op].axis < 0)
-            out->op[op].axis = vocabulary_axis(graph, op, tensor);
+            out->op[op].axis = vocabulary_axis(&g, op, tensor);
         if (out->op[op].axis >= 0 || !layout->sequence_parallel)
             continue;
-        out->op[op].axis = sequence_axis(graph, op, tensor);
+        out->op[op].axis = sequence_axis(&g, op, tensor);
         out->op[op].gathered = out->op[op].axis >= 0 && feeds_region(graph, out, op);
         any |= out->op[op].axis >= 0;
     }

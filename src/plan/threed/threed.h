@@ -30,11 +30,11 @@ struct tensor_axes {
     struct region *region;
 };
 
-/* Find the axis of each operator for a tensor degree. HYPAR_INFEASIBLE where an attention has
- * fewer heads than that. */
+/* Find the axis of each operator for a tensor degree. `allowed`, by nest: axes that may be
+ * split; NULL: all. HYPAR_INFEASIBLE where an attention has fewer heads than that. */
 enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *graph,
-                                 const struct hypar_layout *layout, struct tensor_axes *out,
-                                 struct hypar_error *err);
+                                 const struct hypar_layout *layout, const axis_set *allowed,
+                                 struct tensor_axes *out, struct hypar_error *err);
 
 /* Stage s is operators begin[s] .. begin[s + 1] - 1; all `n_stages` have some. Layers that the
  * model repeats are not cut, nor is a region; where the number of layers allows it each stage

@@ -102,15 +102,6 @@ static inline double hp_whole_times(const struct memory_maker *m, int tensor)
            (double)hp_shape_elements(&m->graph->tensors[read].shape);
 }
 
-/* Do gradients of parameters begin with the first backward half that computes them, and end
- * with the step? Else they last from step to step. */
-static inline bool hp_gradients_begin(const struct hypar_program *program)
-{
-    return hp_goes_by_modules(&program->plan->simulation.framework) &&
-           !hp_framework_memory(&program->plan->simulation)->flat_gradients &&
-           !program->iteration->forward && !program->iteration->delayed;
-}
-
 /* Is an input of the graph an argument of the model, not what the model makes of its arguments
  * (a mask of words), and not the target of a loss beside the model? */
 bool hp_is_argument(const struct hypar_graph *graph, int tensor);

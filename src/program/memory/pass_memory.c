@@ -381,6 +381,9 @@ static void add_deferred(struct memory_maker *m, const struct buffer *b)
 
 void hp_memory_of_passes(struct memory_maker *m)
 {
+    const struct iteration *it = m->program->iteration;
+    bool begin = hp_gradients_begin(&m->program->plan->simulation.framework) && !it->forward &&
+                 !it->delayed;
     const struct training_graph *k = &m->program->lowering->training;
     int *sum = NEW(&m->scratch, int, m->graph->n_tensors);
     if (hp_has_units(m->program))
@@ -404,7 +407,7 @@ void hp_memory_of_passes(struct memory_maker *m)
             if (b == 0)
                 add_deferred(m, &m->finder.buffer[i]);
         }
-        if (hp_gradients_begin(m->program))
+        if (begin)
             begin_gradients(m, &m->body[b]);
     }
 }

@@ -135,6 +135,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_put_bound(&w, &info.bound);
     PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
         ONLY_IF(info.interrupted, FLAG("interrupted", true)),
+        ONLY_IF(info.for_target, TEXT("for_target", info.for_target)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
         ONLY_IF(info.safer, TEXT("safer", info.safer)),
         ONLY_IF(info.simpler, TEXT("simpler", info.simpler)),
@@ -449,6 +450,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
     if (info.idle)
         hp_put_line(to, "%d of %d devices idle: %s.", hypar_plan_idle_devices(plan),
                     hypar_machine_device_count(plan->machine), info.idle);
+    if (info.for_target)
+        hp_put_line(to, "For %s: %s.", info.target, info.for_target);
     if (info.safer)
         hp_put_line(to, "Of equals: %s.", info.safer);
     if (info.simpler)

@@ -41,6 +41,22 @@ void hp_backend_put(const struct backend *b, const struct view *to, const struct
         copy_staged(b, &piece, from, element_bytes, false);
 }
 
+void hp_backend_get_as(const struct backend *b, const struct view *to, enum real to_real,
+                       const struct view *from, enum real from_real)
+{
+    hp_backend_get(b, to, from, hp_real_bytes(from_real));
+    if (to_real != from_real)
+        hp_convert(to->data, to_real, to->data, from_real, hp_box_elements(&to->box));
+}
+
+void hp_backend_put_as(const struct backend *b, const struct view *to, enum real to_real,
+                       const struct view *from, enum real from_real)
+{
+    if (to_real != from_real)
+        hp_convert(from->data, to_real, from->data, from_real, hp_box_elements(&from->box));
+    hp_backend_put(b, to, from, hp_real_bytes(to_real));
+}
+
 static const struct box SCALAR = { .n_dims = 0 };
 
 double hp_backend_number(const struct backend *b, void *at, enum real real)

@@ -19,17 +19,21 @@
 struct update_run {
     const struct optimizer *optimizer;
     struct update_step step;
-    enum real real;
+    enum real real; /* of the optimizer's state */
     int64_t n;
-    const void *old; /* the parameter before the update, ... */
-    void *new;       /* ... and after it; both may be the same */
+    /* The parameter before the update, and after it; both may be the same. With a master copy
+     * in the state the parameter is bf16, and is rounded from the copy, which is updated. */
+    const void *old;
+    void *new;
     const void *gradient;
+    enum real gradient_real; /* `real`, or with a master copy bf16 */
     struct optimizer_state state;
 };
 
 /* Contiguous elements whose squares are summed. */
 struct square_run {
     const void *data;
+    enum real real;
     int64_t n;
 };
 
@@ -51,9 +55,11 @@ struct backend {
     enum hypar_status (*status)(const struct backend *b, struct hypar_error *err);
 
     /* Views of arrays or of staging areas. Copy the elements of to->box, which `from` contains;
-     * hp_view_clear(); hp_view_combine(). */
+     * the same as numbers of another precision; hp_view_clear(); hp_view_combine(). */
     void (*copy)(const struct backend *b, const struct view *to, const struct view *from,
                  size_t element_bytes);
+    void (*convert)(const struct backend *b, const struct view *to, enum real to_real,
+                    const struct view *from, enum real from_real);
     void (*clear)(const struct backend *b, const struct view *view, enum combine combine,
                   enum real real);
     void (*combine)(const struct backend *b, const struct view *to, const struct view *from,
@@ -67,7 +73,7 @@ struct backend {
                          const struct view *running);
 
     void (*update)(const struct backend *b, const struct update_run *run);
-    /* Put the sum of the squares of all runs into the number at `sum`. */
+    /* Put the sum of the squares of all runs into the number of `real` at `sum`. */
     void (*square)(const struct backend *b, const struct square_run *run, int n, enum real real,
                    void *sum);
 };
@@ -90,6 +96,13 @@ void hp_backend_get(const struct backend *b, const struct view *to, const struct
                     size_t element_bytes);
 void hp_backend_put(const struct backend *b, const struct view *to, const struct view *from,
                     size_t element_bytes);
+
+/* The same with numbers of another precision; the process's views are dense.
+ * hp_backend_put_as() destroys what it copies. */
+void hp_backend_get_as(const struct backend *b, const struct view *to, enum real to_real,
+                       const struct view *from, enum real from_real);
+void hp_backend_put_as(const struct backend *b, const struct view *to, enum real to_real,
+                       const struct view *from, enum real from_real);
 
 /* The number at an address of an array. */
 double hp_backend_number(const struct backend *b, void *at, enum real real);

@@ -34,24 +34,35 @@ static bool is_index(const struct executor *x, struct place place)
     return x->graph->tensors[place.tensor].index && !place.grad;
 }
 
-/* A dense copy of a view in the process's own memory. */
+/* A dense copy of a view in the process's own memory, in the run's precision. */
 static void *dense_copy(const struct executor *x, struct place place, const struct view *view)
 {
     int64_t n = hp_box_elements(&view->box);
     struct view dense = hp_dense_view(hp_array_new((size_t)n * sizeof(double)), &view->box);
-    hp_backend_get(x->backend, &dense, view,
-                   is_index(x, place) ? sizeof(int32_t) : hp_real_bytes(x->settings.real));
+    if (is_index(x, place))
+        hp_backend_get(x->backend, &dense, view, sizeof(int32_t));
+    else
+        hp_backend_get_as(x->backend, &dense, x->settings.real, view, hp_place_real(x, place));
     return dense.data;
+}
+
+/* The process reads it where it is. */
+static bool is_readable(const struct executor *x, struct place place)
+{
+    return x->backend->visible &&
+           (is_index(x, place) || hp_place_real(x, place) == x->settings.real);
 }
 
 struct view hp_readable(const struct executor *x, struct place place, const struct view *view)
 {
-    return x->backend->visible ? *view : hp_dense_view(dense_copy(x, place, view), &view->box);
+    return is_readable(x, place) ? *view
+                                 : hp_dense_view(dense_copy(x, place, view), &view->box);
 }
 
-void hp_release_readable(const struct executor *x, const struct view *readable)
+void hp_release_readable(const struct executor *x, struct place place,
+                         const struct view *readable)
 {
-    if (!x->backend->visible)
+    if (!is_readable(x, place))
         hp_array_free(readable->data);
 }
 
@@ -84,7 +95,7 @@ void hp_make_neutral(const struct executor *x, struct place place, const struct 
     for (int64_t i = 0; i < n; i++)
         if (!isnan(hp_get(all, i, x->settings.real)))
             hp_put(neutral, i, hp_get(all, i, x->settings.real), x->settings.real);
-    hp_backend_put(x->backend, view, &dense, hp_real_bytes(x->settings.real));
+    hp_backend_put_as(x->backend, view, hp_place_real(x, place), &dense, x->settings.real);
     hp_array_free(all);
     hp_array_free(neutral);
 }

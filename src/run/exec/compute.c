@@ -59,7 +59,7 @@ static enum hypar_status check_read(const struct pass_run *r, int task,
     struct view readable = hp_readable(x, place, view);
     struct reading reading = { x->rank->device, r->m->micro, place, &readable };
     enum hypar_status status = x->settings.observe(x->settings.who, &reading, &x->error);
-    hp_release_readable(x, &readable);
+    hp_release_readable(x, place, &readable);
     return hp_in(&x->error, status, "%s", hp_task_where(x, r->m, task, text, sizeof text));
 }
 
@@ -112,11 +112,12 @@ static void take_over(struct pass_run *r)
             struct box box = o->taken[k];
             if (!lasts(x, place))
                 box = hp_micro_box(x->program, o->place.tensor, &box, r->m->micro);
-            struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
+            struct view piece =
+                hp_view_piece(&to, &box, hp_real_bytes(hp_place_real(x, place)));
             if (x->settings.order == ORDER_LATEST)
                 hp_make_neutral(x, place, &piece, combine_of(r, o));
             x->backend->combine(x->backend, &piece, &r->apart[i], combine_of(r, o),
-                                x->settings.real);
+                                hp_place_real(x, place));
         }
         x->backend->array_free(x->backend, r->apart[i].data);
     }
@@ -174,6 +175,9 @@ static enum hypar_status add_pass(struct pass_run *r, int task, const struct ran
         if (!o->written && x->settings.check && view.data)
             TRY(check_read(r, task, o, &view));
         *(o->place.grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]) = view;
+        if (hp_place_real(x, o->place) == REAL_BF16)
+            *(o->place.grad ? &r->call.narrow_grad : &r->call.narrow) |= (operand_set)1
+                                                                         << o->operand;
     }
     for (int i = 0; i < pass->n_operands; i++) {
         const struct rank_operand *o = &pass->operand[i];
@@ -259,7 +263,8 @@ static enum hypar_status copy_kept(struct pass_run *r, int task, const struct ra
         struct view to = view_of(r, &pass->operand[i + 1]);
         if (x->settings.check && from.data)
             TRY(check_read(r, task, &pass->operand[i], &from));
-        x->backend->copy(x->backend, &to, &from, hp_real_bytes(x->settings.real));
+        x->backend->copy(x->backend, &to, &from,
+                         hp_real_bytes(hp_place_real(x, pass->operand[i].place)));
     }
     return x->status;
 }
@@ -274,9 +279,10 @@ static void show_scores(const struct pass_run *r)
         if (call.value[o].data)
             call.value[o] =
                 hp_readable(x, (struct place){ .tensor = op->tensor[o] }, &r->call.value[o]);
+    call.narrow = 0;
     x->settings.scored(x->settings.who, r->m->micro, &call);
     for (int o = 0; o < call.nest->n_operands; o++)
-        hp_release_readable(x, &call.value[o]);
+        hp_release_readable(x, (struct place){ .tensor = op->tensor[o] }, &call.value[o]);
 }
 
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,

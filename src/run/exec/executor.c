@@ -109,14 +109,17 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
                       void *dense)
 {
     bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
+    if (!running && state < 0 && hp_has_state(x, tensor, HP_MASTER))
+        state = HP_MASTER;
     bool flat =
         state >= 0 || hp_is_divided(&x->rank->buffers.held, (struct place){ .tensor = tensor });
     char *piece = running || !flat ? NULL : state_of_piece(x, tensor, state, box);
-    size_t size = hp_real_bytes(x->settings.real);
+    enum real real =
+        state >= 0 ? x->settings.real : hp_place_real(x, (struct place){ .tensor = tensor });
     struct view to = hp_dense_view(dense, box);
     if (piece) {
         struct view from = hp_dense_view(piece, box);
-        hp_backend_get(x->backend, &to, &from, size);
+        hp_backend_get_as(x->backend, &to, x->settings.real, &from, real);
         return;
     }
     struct held_view v =
@@ -125,9 +128,10 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
     char *data = running     ? x->lasting[v.buffer]
                  : state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
                              : x->state[v.buffer].array[state];
-    struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
+    struct view from = { .data = data + (size_t)v.at.offset * hp_real_bytes(real),
+                         .box = *box };
     memcpy(from.stride, v.at.stride, sizeof from.stride);
-    hp_backend_get(x->backend, &to, &from, size);
+    hp_backend_get_as(x->backend, &to, x->settings.real, &from, real);
 }
 
 const struct rank *hp_executor_rank(const struct executor *x)

@@ -57,6 +57,9 @@ struct timed_work {
 struct executor_settings {
     const struct backend *backend; /* outlives the executor */
     enum real real;
+    /* What the plan holds in two bytes is bf16, and parameters have master copies of `real`,
+     * which is fp32; else all numbers are of `real`. */
+    bool narrow;
     struct optimizer optimizer;
     struct rate_schedule rate;
     int64_t first_batch; /* batches trained on before */

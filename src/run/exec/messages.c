@@ -49,7 +49,7 @@ void hp_add_piece(struct executor *x, struct micro_state *m, int task,
     if (!apart)
         return;
     copy_piece(x, &add->from, from, apart, true);
-    hp_piece_combine(x->backend, &add->to, COMBINE_SUM, x->settings.real,
+    hp_piece_combine(x->backend, &add->to, COMBINE_SUM, hp_buffer_real(x, add->to.view.buffer),
                      hp_buffer_data(x, m, add->to.view.buffer), apart);
     x->backend->array_free(x->backend, apart);
 }
@@ -178,7 +178,8 @@ static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
     char *apart = run->message[i].staging, *data = hp_buffer_data(x, run->micro, p.view.buffer);
     if (message->kind == MESSAGE_SUM) {
         check_piece(x, run, &p, data);
-        hp_piece_combine(x->backend, &p, run->comm->combine, x->settings.real, data, apart);
+        hp_piece_combine(x->backend, &p, run->comm->combine, hp_buffer_real(x, p.view.buffer),
+                         data, apart);
     } else if (message->kind == MESSAGE_RECEIVE) {
         copy_piece(x, &p, data, apart, false);
     }

@@ -142,6 +142,13 @@ void *hp_new_array(struct executor *x, size_t bytes);
 
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer);
 
+/* The precision of what is at a place, and in a buffer. */
+enum real hp_place_real(const struct executor *x, struct place place);
+enum real hp_buffer_real(const struct executor *x, int buffer);
+
+/* Is this array of the optimizer's state kept beside the parameter? */
+bool hp_has_state(const struct executor *x, int tensor, int state);
+
 /* Do tasks run in the order of their numbers, so that buffers begin and end with them? */
 bool hp_in_order(const struct executor *x);
 
@@ -213,9 +220,11 @@ void hp_first_versions(struct executor *x);
 enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
                                  struct place place, const struct view *view);
 
-/* A view that the process can read: the same one, or a copy of it. It is released after use. */
+/* A view that the process can read, in the run's precision: the same one, or a copy of it. It
+ * is released after use. */
 struct view hp_readable(const struct executor *x, struct place place, const struct view *view);
-void hp_release_readable(const struct executor *x, const struct view *readable);
+void hp_release_readable(const struct executor *x, struct place place,
+                         const struct view *readable);
 
 /* In ORDER_LATEST the first writer is not known in advance: unknown elements become neutral. */
 void hp_make_neutral(const struct executor *x, struct place place, const struct view *view,

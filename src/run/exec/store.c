@@ -22,11 +22,27 @@ void *hp_new_array(struct executor *x, size_t bytes)
     return hp_given(x, x->backend->array_new(x->backend, bytes), bytes);
 }
 
+enum real hp_place_real(const struct executor *x, struct place place)
+{
+    const struct tensor *t = &x->graph->tensors[place.tensor];
+    bool index = t->index && !place.grad;
+    return x->settings.narrow && !index && t->kind != TENSOR_STAT &&
+                   hp_held_bytes(x->program->plan, place) == (int)sizeof(uint16_t)
+               ? REAL_BF16
+               : x->settings.real;
+}
+
+enum real hp_buffer_real(const struct executor *x, int buffer)
+{
+    return hp_place_real(x, x->rank->buffers.buffer[buffer].place);
+}
+
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer)
 {
     if (x->rank->buffers.buffer[buffer].mask)
         return 1;
-    return x->rank->is_index[buffer] ? sizeof(int32_t) : hp_real_bytes(x->settings.real);
+    return x->rank->is_index[buffer] ? sizeof(int32_t)
+                                     : hp_real_bytes(hp_buffer_real(x, buffer));
 }
 
 bool hp_in_order(const struct executor *x)
@@ -61,7 +77,7 @@ static void make_unknown(const struct executor *x, int buffer, void *data)
         else if (x->rank->is_index[buffer])
             ((int32_t *)unknown.data)[i] = INT32_MIN;
         else
-            hp_put(unknown.data, i, NAN, x->settings.real);
+            hp_put(unknown.data, i, NAN, hp_buffer_real(x, buffer));
     hp_backend_put(x->backend, &to, &unknown, hp_buffer_element_bytes(x, buffer));
     hp_array_free(unknown.data);
 }
@@ -73,7 +89,7 @@ static void start(const struct executor *x, int buffer, void *data)
         make_unknown(x, buffer, data);
     if (x->rank->clear[buffer]) {
         struct view view = hp_dense_view(data, &x->rank->buffers.buffer[buffer].box);
-        x->backend->clear(x->backend, &view, combine_of(x, buffer), x->settings.real);
+        x->backend->clear(x->backend, &view, combine_of(x, buffer), hp_buffer_real(x, buffer));
     }
 }
 
@@ -117,22 +133,28 @@ int64_t hp_batch_of(const struct executor *x, int micro)
            (it->delayed ? (int64_t)(x->step - 1) * it->n_micro + micro : x->step - 1);
 }
 
+/* The owner gives numbers of the run's precision. A master copy is filled as the parameter. */
 static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
                        const struct view *to)
 {
-    struct fill_request request = { tensor, state, batch };
+    struct fill_request request = { tensor, state == HP_MASTER ? -1 : state, batch };
     size_t size = hp_tensor_element_bytes(x->graph, tensor, x->settings.real);
     size_t bytes = (size_t)hp_box_elements(&to->box) * size;
+    enum real real =
+        state >= 0 ? x->settings.real : hp_place_real(x, (struct place){ .tensor = tensor });
+    bool in_place = x->backend->visible && real == x->settings.real;
     struct view own = *to;
     if (x->status != HYPAR_OK)
         return;
-    if (!x->backend->visible)
+    if (!in_place)
         own = hp_dense_view(memset(hp_array_new(bytes), 0, bytes), &to->box);
     x->status = x->settings.fill(x->settings.who, &request, &own, &x->error);
-    if (x->backend->visible)
+    if (in_place)
         return;
-    if (x->status == HYPAR_OK)
+    if (x->status == HYPAR_OK && x->graph->tensors[tensor].index)
         hp_backend_put(x->backend, to, &own, size);
+    else if (x->status == HYPAR_OK)
+        hp_backend_put_as(x->backend, to, real, &own, x->settings.real);
     hp_array_free(own.data);
 }
 
@@ -140,12 +162,16 @@ static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
 static void take_input(struct executor *x, struct fill_request request, const struct view *to)
 {
     size_t size = hp_tensor_element_bytes(x->graph, request.tensor, x->settings.real);
+    enum real real = hp_place_real(x, (struct place){ .tensor = request.tensor });
     struct view from;
     if (x->status == HYPAR_OK)
         x->status = hp_ahead_take(x->inputs, &request, &to->box, size, &from, &x->error);
     if (x->status != HYPAR_OK)
         return;
-    x->backend->copy(x->backend, to, &from, size);
+    if (real == x->settings.real)
+        x->backend->copy(x->backend, to, &from, size);
+    else
+        x->backend->convert(x->backend, to, real, &from, x->settings.real);
     request.batch++;
     if (!x->program->iteration->forward)
         hp_ahead_ask(x->inputs, &request, &to->box, size);
@@ -171,7 +197,7 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
 static void fill_owned(struct executor *x, int buffer, void *data)
 {
     const struct buffer *b = &x->rank->buffers.buffer[buffer];
-    size_t size = hp_real_bytes(x->settings.real);
+    size_t size = hp_real_bytes(hp_buffer_real(x, buffer));
     if (b->place.grad || x->graph->tensors[b->place.tensor].kind != TENSOR_PARAM)
         return;
     struct view all = hp_dense_view(data, &b->box);
@@ -516,9 +542,12 @@ static int versions_of(const struct executor *x, int tensor)
                : 1;
 }
 
-static int states_of(const struct executor *x, int tensor)
+bool hp_has_state(const struct executor *x, int tensor, int state)
 {
-    return is_trained(x, tensor) ? hp_optimizer_moments(x->settings.optimizer.kind) : 0;
+    return is_trained(x, tensor) &&
+           (state == HP_MASTER
+                ? hp_place_real(x, (struct place){ .tensor = tensor }) != x->settings.real
+                : state < hp_optimizer_moments(x->settings.optimizer.kind));
 }
 
 /* The bytes of one array of the optimizer's state of a parameter's buffer. */
@@ -574,7 +603,7 @@ static void fill_state(struct executor *x, int buffer, int state)
 /* Fill the pieces of a divided parameter that the rank owns. */
 static void fill_pieces(struct executor *x, int buffer)
 {
-    size_t size = hp_real_bytes(x->settings.real);
+    size_t size = hp_real_bytes(hp_buffer_real(x, buffer));
     for (int i = 0; i < x->rank->n_owned; i++) {
         const struct owned_piece *own = &x->rank->owned[i];
         struct box box[MAX_FLAT_BOXES];
@@ -603,10 +632,11 @@ static void make_param(struct executor *x, int buffer)
         fill_pieces(x, buffer);
     else
         fill_array(x, b->place.tensor, -1, 0, &view);
-    for (int i = 0; i < states_of(x, b->place.tensor); i++) {
-        x->state[buffer].array[i] = new_state(x, buffer);
-        fill_state(x, buffer, i);
-    }
+    for (int i = 0; i < HP_STATE_ARRAYS; i++)
+        if (hp_has_state(x, b->place.tensor, i)) {
+            x->state[buffer].array[i] = new_state(x, buffer);
+            fill_state(x, buffer, i);
+        }
 }
 
 static bool is_shared(const struct executor *x, int buffer)
@@ -631,8 +661,9 @@ static void make_memory(struct executor *x)
         int tensor = all->buffer[i].place.tensor;
         if (is_shared(x, i))
             continue;
-        int versions = is_param(x, i) ? versions_of(x, tensor) : 1;
-        int states = is_param(x, i) ? states_of(x, tensor) : 0;
+        int versions = is_param(x, i) ? versions_of(x, tensor) : 1, states = 0;
+        for (int k = 0; k < HP_STATE_ARRAYS; k++)
+            states += is_param(x, i) && hp_has_state(x, tensor, k);
         lasting += (size_t)versions * hp_aligned(x->bytes[i]) +
                    (size_t)states * hp_aligned(state_bytes(x, i));
     }

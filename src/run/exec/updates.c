@@ -57,13 +57,14 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
     struct box box[MAX_FLAT_BOXES];
     if (elements.hi <= elements.lo)
         return HYPAR_OK;
+    enum real real = hp_buffer_real(x, gradient->buffer);
     struct view view = { .data = element_of(x->lasting[gradient->buffer], gradient->at.offset,
-                                            x->settings.real),
+                                            real),
                          .box = gradient->box };
     int n = hp_flat_boxes(&gradient->box, elements.lo, elements.hi, box);
     memcpy(view.stride, gradient->at.stride, sizeof view.stride);
     for (int i = 0; i < n; i++) {
-        struct view piece = hp_view_piece(&view, &box[i], hp_real_bytes(x->settings.real));
+        struct view piece = hp_view_piece(&view, &box[i], hp_real_bytes(real));
         TRY(hp_check_known(x, m, task, (struct place){ .tensor = tensor, .grad = true },
                            &piece));
     }
@@ -74,13 +75,14 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
 static int add_runs(struct executor *x, const struct rank_square *s, int n_runs)
 {
     int64_t run = dense_run(&s->gradient, &s->gradient), n;
+    enum real real = hp_buffer_real(x, s->gradient.buffer);
     for (int64_t i = s->elements.lo; i < s->elements.hi; i += n) {
         n = run - i % run < s->elements.hi - i ? run - i % run : s->elements.hi - i;
         x->square = GROW(&x->arena, struct square_run, x->square, n_runs, &x->square_capacity);
         x->square[n_runs++] =
             (struct square_run){ element_of(x->lasting[s->gradient.buffer],
-                                            element_at(&s->gradient, i), x->settings.real),
-                                 n };
+                                            element_at(&s->gradient, i), real),
+                                 real, n };
     }
     return n_runs;
 }
@@ -126,7 +128,8 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
                                    const struct rank_update *u)
 {
     int period = m->micro;
-    enum real real = x->settings.real;
+    enum real real = x->settings.real, param = hp_buffer_real(x, u->param.buffer),
+              gradient = hp_buffer_real(x, u->gradient.buffer);
     if (u->elements.hi <= u->elements.lo)
         return HYPAR_OK;
     struct versions *v = &x->versions[u->param.buffer];
@@ -145,12 +148,13 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
                                   .step = at_step,
                                   .real = real,
                                   .n = n,
-                                  .old = element_of(old, at, real),
-                                  .new = element_of(new, at, real),
-                                  .gradient =
-                                      element_of(x->lasting[u->gradient.buffer], from, real),
+                                  .old = element_of(old, at, param),
+                                  .new = element_of(new, at, param),
+                                  .gradient = element_of(x->lasting[u->gradient.buffer], from,
+                                                         gradient),
+                                  .gradient_real = gradient,
                                   .state = x->state[u->param.buffer] };
-        for (int k = 0; k < HP_MAX_STATE; k++)
+        for (int k = 0; k < HP_STATE_ARRAYS; k++)
             run.state.array[k] = element_of(run.state.array[k], state, real);
         x->backend->update(x->backend, &run);
     }

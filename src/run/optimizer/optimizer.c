@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/float_bits.h"
 #include "run/optimizer/update.h"
 
 struct optimizer hp_optimizer(enum hypar_optimizer kind)
@@ -70,7 +71,14 @@ void hp_update_at(const struct optimizer *optimizer, const struct update_step *a
 
 double hp_sum_of_squares(int64_t n, enum real real, const void *gradient)
 {
-    return loops_of(real)->sum_of_squares(n, gradient);
+    double sum = 0;
+    if (real != REAL_BF16)
+        return loops_of(real)->sum_of_squares(n, gradient);
+    for (int64_t i = 0; i < n; i++) {
+        double x = hp_bf16_number(((const uint16_t *)gradient)[i]);
+        sum += x * x;
+    }
+    return sum;
 }
 
 /* As torch.nn.utils.clip_grad_norm_(): a small number is added to the norm, which may be 0. A

@@ -24,10 +24,11 @@ struct optimizer {
 /* An optimizer with its default figures. */
 struct optimizer hp_optimizer(enum hypar_optimizer kind);
 
-/* Arrays beside the parameter that the optimizer keeps between steps; zero at first. */
-enum { HP_MAX_STATE = 2 };
+/* Arrays beside the parameter that the optimizer keeps between steps: moments, zero at first;
+ * and, of a parameter in bf16, its fp32 master copy. */
+enum { HP_MAX_STATE = 2, HP_MASTER = HP_MAX_STATE, HP_STATE_ARRAYS };
 struct optimizer_state {
-    void *array[HP_MAX_STATE];
+    void *array[HP_STATE_ARRAYS];
 };
 
 /* The values that change from step to step. */

@@ -253,8 +253,8 @@ enum hypar_status hp_plan_choices(const struct planner *self, const struct probl
     if (p.max_stages)
         snprintf(stages, sizeof stages, " of %s%d stages", o->stages ? "" : "at most ",
                  p.max_stages);
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "%s: no pipeline%s fits on %d devices with %s of memory", self->info.name,
-                   stages, p.n_devices,
-                   hypar_format_quantity(room, model->memory_bytes, HYPAR_UNIT_BYTES));
+    hp_fail(err, HYPAR_INFEASIBLE, "%s: no pipeline%s fits on %d devices with %s of memory",
+            self->info.name, stages, p.n_devices,
+            hypar_format_quantity(room, model->memory_bytes, HYPAR_UNIT_BYTES));
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }

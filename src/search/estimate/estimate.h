@@ -63,6 +63,7 @@ struct tail_cost {
     /* Gradients are summed over replicas, and parameters that were updated in parts are
      * gathered: how long this occupies links, and the time of the last sum and gather. */
     double sums_s, last_sum_s, gathers_s, last_gather_s;
+    double lost_s;   /* that kernels lose beside the sums */
     double update_s; /* of the busiest device */
 };
 

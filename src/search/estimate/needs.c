@@ -1,6 +1,8 @@
 /* Needs of operators, of stages and of plans, before there is a program. */
 #include "search/estimate/needs.h"
 
+#include <math.h>
+
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 #include "search/evaluate/room.h"
@@ -59,7 +61,8 @@ static double reached(const struct op *op, int o)
 }
 
 /* The state of a parameter that `op` is the first to read, if replicas do not divide it. */
-static double first_read_bytes(const struct hypar_plan *plan, int op, int o)
+static double first_read_bytes(const struct hypar_plan *plan, const struct param_how *how,
+                               int op, int o)
 {
     const struct hypar_graph *g = plan->graph;
     int tensor = g->ops[op].tensor[o];
@@ -67,14 +70,16 @@ static double first_read_bytes(const struct hypar_plan *plan, int op, int o)
         g->use[g->use_start[tensor]].op != op || g->use[g->use_start[tensor]].operand != o ||
         hp_sample_dim(g->ops[op].nest, o) >= 0)
         return 0;
-    return hp_plan_param_bytes(plan, tensor) * reached(&g->ops[op], o);
+    return hp_plan_param_bytes(plan, how, tensor) * reached(&g->ops[op], o);
 }
 
-static double state_bytes(const struct hypar_plan *plan, int op)
+static double state_bytes(const struct hypar_plan *plan, int op, bool forward)
 {
+    struct param_how how = hp_param_how(plan);
     double sum = 0;
+    how.forward = forward;
     for (int o = 0; o < plan->graph->ops[op].nest->n_operands; o++)
-        sum += first_read_bytes(plan, op, o);
+        sum += first_read_bytes(plan, &how, op, o);
     return sum;
 }
 
@@ -83,7 +88,7 @@ const double *hp_least_state(const struct problem *problem, struct arena *arena)
     struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     double *bytes = NEW(arena, double, problem->graph->n_ops);
     for (int op = 0; op < problem->graph->n_ops; op++)
-        bytes[op] = state_bytes(plan, op);
+        bytes[op] = state_bytes(plan, op, false);
     hypar_plan_free(plan);
     return bytes;
 }
@@ -142,10 +147,12 @@ static struct op_needs own_needs(const struct problem *problem, const struct hyp
 {
     struct op_measure m;
     if (!hp_op_measured(problem->graph, op, &m))
-        return (struct op_needs){ .state = state_bytes(plan, op),
+        return (struct op_needs){ .state = state_bytes(plan, op, false),
+                                  .forward_state = state_bytes(plan, op, true),
                                   .written = written_bytes(plan, op, 0) };
-    double each = hp_measured_state_bytes(problem);
-    return (struct op_needs){ .state = each * m.parameter_bytes / 4,
+    double state = hp_measured_state_bytes(problem) * m.parameter_bytes / 4;
+    return (struct op_needs){ .state = state,
+                              .forward_state = fmax(0, state - m.parameter_bytes),
                               .written = m.output_bytes };
 }
 
@@ -169,6 +176,7 @@ const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *
 void hp_add_needs(struct op_needs *sum, const struct op_needs *needs)
 {
     sum->state += needs->state;
+    sum->forward_state += needs->forward_state;
     sum->kept += needs->kept;
     sum->written += needs->written;
 }
@@ -181,13 +189,20 @@ static double in_flight(enum need which, enum hypar_schedule_kind schedule,
     return (which == NEED_LEAST ? hp_least_in_flight : hp_in_flight)(schedule, size, stage);
 }
 
+/* Activations are most in the first forward half, or with gradients beside them. */
+static double sum_need(enum need which, double state, double forward_state, double kept)
+{
+    return which == NEED_LEAST ? fmax(state, forward_state + kept) : state + kept;
+}
+
 double hp_stage_need(enum need which, const struct op_needs *n, const struct sampled_stage *s)
 {
     int64_t samples = s->batch / s->size.n_micro / s->replicas;
     double part = which == NEED_WRITTEN ? 1 / ((double)s->size.n_micro * s->replicas)
                                         : (double)samples / (double)s->batch;
-    return n->state + (which == NEED_WRITTEN ? n->written : n->kept) * part *
-                          in_flight(which, s->schedule, &s->size, s->stage);
+    return sum_need(which, n->state, n->forward_state,
+                    (which == NEED_WRITTEN ? n->written : n->kept) * part *
+                        in_flight(which, s->schedule, &s->size, s->stage));
 }
 
 /* Each part keeps an equal share, or more where it copies: the fullest device has no less than
@@ -199,20 +214,23 @@ struct fullest hp_plan_need(enum need which, const struct problem *problem,
     struct fullest f = { .device = -1 };
     struct pipeline_size size = hp_pipeline_size(plan);
     int n = hypar_machine_device_count(plan->machine);
-    double *bytes = NEW(&scratch, double, n);
-    hypar_plan_state_bytes(plan, bytes);
+    double *state = NEW(&scratch, double, n), *forward = NEW(&scratch, double, n),
+           *kept = NEW(&scratch, double, n);
+    hypar_plan_state_bytes(plan, state);
+    hp_forward_state_bytes(plan, forward);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         const struct op_plan *placed = &plan->ops[op];
         double flying =
             plan->n_stages ? in_flight(which, plan->schedule.kind, &size, placed->stage) : 1;
         double part = flying / (double)plan->schedule.micro_batches;
         for (int i = 0; i < placed->n_devices; i++)
-            bytes[placed->device[i]] +=
+            kept[placed->device[i]] +=
                 part * (which == NEED_WRITTEN ? written_bytes(plan, op, i % placed->n_parts)
                                               : needs[op].kept / (double)placed->n_parts);
     }
     for (int d = 0; d < n; d++)
-        hp_note_memory(&f, d, bytes[d], hp_room(problem, d));
+        hp_note_memory(&f, d, sum_need(which, state[d], forward[d], kept[d]),
+                       hp_room(problem, d));
     hp_arena_free(&scratch);
     return f;
 }

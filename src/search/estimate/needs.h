@@ -5,9 +5,10 @@
  * each micro-batch, replica and part has a share of them. Three answers follow from these
  * needs:
  *
- *   NEED_LEAST   A lower bound: the state, and the activations that backward passes read, of
- *                micro-batches that a stage keeps completely.
- *   NEED_ABOUT   An estimate: the same sum for all micro-batches in flight.
+ *   NEED_LEAST   A lower bound: the state before there are gradients, and the activations that
+ *                backward passes read, of micro-batches that a stage keeps completely; or the
+ *                state with gradients, if that is more.
+ *   NEED_ABOUT   An estimate: the state, and these activations of all micro-batches in flight.
  *   NEED_WRITTEN The state, and all activations that operators write for each micro-batch in
  *                flight. It is no upper bound: it leaves out buffers and gathered parameters.
  *
@@ -20,7 +21,8 @@
 
 /* The needs of several operators are the sums. */
 struct op_needs {
-    double state;   /* bytes of parameters that the operator is the first to read */
+    double state;         /* bytes of parameters that the operator is the first to read ... */
+    double forward_state; /* ... in the first forward half, before gradients */
     double kept;    /* least bytes kept from the forward half until backward passes read them */
     double written; /* bytes that the operator writes */
 };

@@ -35,6 +35,31 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
     return hp_seconds(hp_latest(most, longest));
 }
 
+/* The time that kernels lose beside a pattern's comms, on the device that loses most. */
+static double lost_beside(struct task_costs *costs, const struct pattern *pattern,
+                          int element_bytes)
+{
+    ticks most = 0;
+    if (pattern->n_comms == 0)
+        return 0;
+    const struct pattern_cost *cost =
+        hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE);
+    struct arena_mark mark = hp_arena_mark(&costs->scratch);
+    ticks *lost = NEW(&costs->scratch, ticks, costs->n_devices);
+    for (int c = 0; c < pattern->n_comms; c++)
+        for (int i = 0; i < cost->comm[c].n_tasks; i++) {
+            const struct sim_task *task = &cost->comm[c].task[i];
+            for (int k = task->n_holds - 1; k >= 0 && task->held == HELD_EACH; k--)
+                if (task->hold[k].queue < costs->n_devices) {
+                    ticks *device = &lost[task->hold[k].queue];
+                    *device += task->hold[k].busy;
+                    most = hp_latest(most, *device);
+                }
+        }
+    hp_arena_release(&costs->scratch, mark);
+    return hp_seconds(most);
+}
+
 bool hp_is_inside(const struct lowering *s, const struct comm *comm)
 {
     const int *list_of = s->schedule.list_of;
@@ -245,6 +270,7 @@ static void add_exchange(struct maker *m, int body, int number)
         m->of[c] = params || hp_is_inside(m->s, &pattern->comm[c]);
     double held_s, s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
     struct phase_walk *w = &m->walk[stage * N_PHASES + (int)phase];
+    w->now_s += params ? lost_beside(m->costs, pattern, element_bytes(m, e)) : 0;
     if (gathers) {
         gather(m, stage, phase, e, s, held_s);
     } else if (params) {
@@ -341,6 +367,7 @@ static void add_tail(struct maker *m)
             continue;
         }
         tail->sums_s += held_s;
+        tail->lost_s += lost_beside(m->costs, pattern, element_bytes(m, e));
         tail->last_sum_s = s > 0 && tail->last_sum_s == 0 ? s : tail->last_sum_s;
         const struct update_devices *u = hp_update_devices(m->s, d);
         for (int i = 0; i < u->n; i++) {

@@ -46,6 +46,7 @@ static void send(struct walk *w, const struct slot *slot, int body, double now_s
 /* Gradients are summed during the last slot, once the slot has computed the first of them. */
 static double end_of_tail(const struct tail_cost *t, double begin_s, double end_s)
 {
+    end_s += t->lost_s;
     double summed_s = fmax(end_s + t->last_sum_s, begin_s + t->sums_s);
     double updated_s = fmax(end_s + t->update_s, summed_s);
     return fmax(updated_s + t->last_gather_s, begin_s + t->sums_s + t->gathers_s);

@@ -388,7 +388,7 @@ enum hypar_status hp_refuse(struct evaluation *e, struct hypar_error *err)
     else if (status == HYPAR_OK && nearest.part < INFINITY)
         status = hp_fail_memory(&nearest, e->problem, NULL, err);
     else if (status == HYPAR_OK)
-        status = hp_fail(err, HYPAR_INFEASIBLE, "%s", e->first.text);
+        status = hp_fail_again(err, HYPAR_INFEASIBLE, &e->first);
     hypar_plan_free(e->plan);
     e->plan = NULL;
     return status;

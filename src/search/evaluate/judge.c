@@ -40,6 +40,16 @@ static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
     found->simulated.stage = n ? stage : NULL;
 }
 
+void hp_drop_views(struct hypar_found *found)
+{
+    found->has_view = found->has_pipeline = found->has_simulated = false;
+    found->layerwise = NULL;
+    found->info.exact = false;
+    found->info.lower_bound_s = found->info.lower_bound_elements = 0;
+    found->info.not_simulated = NULL;
+    found->info.part = (struct hypar_partial_step){ 0 };
+}
+
 void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 {
     found->info.part = (struct hypar_partial_step){

@@ -18,6 +18,9 @@ const struct hypar_sim_options *hp_simulation(const struct problem *problem);
 enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
                            struct hypar_error *err);
 
+/* Drop the closed forms, views and simulated step of a plan that found->plan replaces. */
+void hp_drop_views(struct hypar_found *found);
+
 /* Note that a part of found->plan was simulated (reduced.h), and no more. */
 struct reduced_step;
 void hp_note_part(struct hypar_found *found, const struct reduced_step *part);

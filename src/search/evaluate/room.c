@@ -24,6 +24,22 @@ double hp_room(const struct problem *problem, int device)
                           problem->options->memory_bytes, &how);
 }
 
+double hp_group_bytes(const struct problem *problem)
+{
+    struct memory_how none = memory_how(problem), one = none;
+    double least = INFINITY;
+    one.groups = 1;
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
+        struct hypar_memory memory = { 0 };
+        if (d > 0 && device == hypar_machine_device(problem->machine, d - 1))
+            continue;
+        hp_add_framework_terms(&memory, device, &one);
+        least = fmin(least, hp_memory_need(&memory, device, &none));
+    }
+    return least;
+}
+
 void hp_note_device(struct fullest *f, const struct problem *problem, int device,
                     const struct hypar_memory *memory)
 {
@@ -158,10 +174,10 @@ enum hypar_status hp_fail_memory(const struct fullest *f, const struct problem *
                                  const char *planner, struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "no plan found that fits; the nearest%s%s%s needs %s on device %d, which has "
-        "%s%s",
-        planner ? " (" : "", planner ? planner : "", planner ? ")" : "", text.need, f->device,
-        text.has, hp_problem_room_words(problem));
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "no plan found that fits; the nearest%s%s%s needs %s on device %d, which has "
+            "%s%s",
+            planner ? " (" : "", planner ? planner : "", planner ? ")" : "", text.need,
+            f->device, text.has, hp_problem_room_words(problem));
+    return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
 }

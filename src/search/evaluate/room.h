@@ -25,6 +25,10 @@ struct lowering_cache; /* of a lowering (program/lowering.h) */
  */
 double hp_room(const struct problem *problem, int device);
 
+/* The least bytes of that room that a plan loses for each kind of group that its devices
+ * exchange with, on any device. */
+double hp_group_bytes(const struct problem *problem);
+
 /* Compare a device's memory, counted from a program, with that room, and update `f`. */
 void hp_note_device(struct fullest *f, const struct problem *problem, int device,
                     const struct hypar_memory *memory);

@@ -162,7 +162,7 @@ static enum hypar_status search_plan(const struct hypar_sweep *s,
     how.threads = 1;
     enum hypar_status status = hypar_search(&found, graph, p->machine, &how, &p->why);
     if (status == HYPAR_USAGE)
-        return hp_fail(err, status, "%s", p->why.text);
+        return hp_fail_again(err, status, &p->why);
     if (status == HYPAR_OK) {
         fill_point(found, how.memory_bytes, p);
         hypar_found_free(found);
@@ -238,7 +238,7 @@ static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error
     pthread_mutex_destroy(&w.telling);
     for (int i = 0; i < s->n_points; i++)
         if (w.status[i] != HYPAR_OK)
-            return hp_fail(err, w.status[i], "%s", w.err[i].text);
+            return hp_fail_again(err, w.status[i], &w.err[i]);
     for (int i = 0; i < s->n_points; i++)
         if (s->point[i].verdict != HYPAR_SWEPT_NOT_TRIED)
             return HYPAR_OK;

@@ -189,11 +189,13 @@ static enum hypar_status fail(const struct problem *problem, struct evaluation *
         return hp_refuse(e, err);
     hp_room_together(problem, &need, &has);
     struct memory_text together = hp_memory_text(need, has);
-    if (need > has)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no plan fits: weights, gradients and %s state are %s, all devices "
-                       "together have %s",
-                       hypar_optimizer_text(o->optimizer), together.need, together.has);
+    if (need > has) {
+        hp_fail(err, HYPAR_INFEASIBLE,
+                "no plan fits: weights, gradients and %s state are %s, all devices together "
+                "have %s",
+                hypar_optimizer_text(o->optimizer), together.need, together.has);
+        return hp_about(err, HYPAR_CAUSE_MEMORY, HYPAR_INFEASIBLE);
+    }
     bool bounded = o->n_fix || o->layout.sequence_parallel || o->stages || o->max_tensor ||
                    o->max_pipeline || o->micro_batches ||
                    o->layout.schedule != HYPAR_SCHEDULE_NONE;
@@ -257,6 +259,7 @@ const struct planner hp_planner_hybrid = {
     .plan = plan_hybrid,
     .checks_memory = true,
     .shards = true,
+    .slow = true,
     .asks_links = true,
     .knows_unlike = true,
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |

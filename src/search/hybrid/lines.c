@@ -45,6 +45,12 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
     struct line line = { .comm = hp_comm_model(h->arena, h->problem->machine, &group) };
     line.fixed_s = hp_comm_best_way(line.comm, LARGE_BYTES)->fixed_s;
+    if (hypar_machine_device(h->problem->machine, first)->kernels.comm_share > 0) {
+        group.kind = COMM_REDUCE_SCATTER;
+        line.scatter = hp_comm_model(h->arena, h->problem->machine, &group);
+        group.kind = COMM_ALL_GATHER;
+        line.gather = hp_comm_model(h->arena, h->problem->machine, &group);
+    }
     line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
     hp_arena_free(&scratch);
     return line;

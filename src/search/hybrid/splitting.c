@@ -137,6 +137,9 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
     double *sum = s->unit[u + 1].sum;
     int state = s->state[m->var_of[op]];
     const struct op_cost *cost = hp_op_cost(m, submesh, op, state);
+    const struct submesh_state *how = &hp_states(m, submesh, m->var_of[op])->state[state];
+    s->by_samples |= how->samples > 1;
+    s->by_axes |= how->axis >= 0 || how->fix;
     sum[TIME_S] += cost->forward_s + cost->backward_s;
     sum[COMPUTE_S] += cost->forward_s + cost->backward_s;
     sum[BACKWARD_S] += cost->backward_s;
@@ -220,6 +223,9 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
                          struct splitting *s)
 {
     s->unit = NEW(arena, struct unit_cost, units->n + 1);
+    s->lo = lo;
+    s->hi = hi;
+    s->arena = arena;
     for (int u = lo; u < hi; u++)
         for (int op = units->first[u]; op < units->first[u + 1]; op++)
             add_op(m, submesh, u, op, s);

@@ -15,7 +15,7 @@ struct split_stage {
     struct hybrid *h;
     const struct stage *stage;
     const struct submesh *submesh;
-    const struct splitting *s;
+    struct splitting *s;
 };
 
 /* A sum over the units of the stage. */
@@ -38,6 +38,15 @@ static double parameter_bytes(const struct split_stage *w)
     for (int u = g->lo; u < g->hi && g->step.shard >= HYPAR_SHARD_PARAMETERS; u++)
         most = fmax(most, w->s->unit[u].gathered[g->step.far_ahead]);
     return sum + most;
+}
+
+/* Kinds of groups that a device exchanges with: with other samples, with other parts of an
+ * operator, other stages. */
+static int kinds_of_groups(const struct split_stage *w)
+{
+    const struct stage *g = w->stage;
+    bool samples = w->s->by_samples || g->n_devices > w->submesh->shape.size;
+    return samples + w->s->by_axes + (g->lo > 0 || g->hi < w->h->units.n);
 }
 
 /* Bytes of activations of all micro-batches in flight. The micro-batch being computed holds
@@ -169,18 +178,24 @@ static void add_tail(const struct split_stage *w, struct stage_estimate *c)
     double backward_s = sum_of(w, BACKWARD_S);
     double forward_s = c->compute_s - backward_s;
     struct tail t = tail_of(w);
+    struct lost lost = hp_stage_lost(w->h, w->stage, w->submesh, w->s);
+    bool whole = w->stage->step.shard == HYPAR_SHARD_NONE;
     switch (w->stage->step.shard) {
     case HYPAR_SHARD_NONE:
     case HYPAR_SHARD_OPTIMIZER:
-        c->tail_s = fmax(t.sum_s / (w->stage->hi - w->stage->lo + 1), t.sum_s - backward_s) +
+        c->tail_s = fmax(t.sum_s / (w->stage->hi - w->stage->lo + 1) +
+                             (whole ? lost.sum_s : lost.scatter_s),
+                         t.sum_s - backward_s) +
                     t.last_s + t.update_s;
         break;
     case HYPAR_SHARD_GRADIENTS:
-        c->own_s += fmax(0, t.sum_s / 2 - backward_s);
+        c->own_s += fmax(lost.scatter_s, t.sum_s / 2 - backward_s);
         c->tail_s = t.update_s + t.last_s + t.sum_s / 2;
         break;
     default:
-        c->own_s += waiting_seconds(w, &t, c->own_s) +
+        forward_s += lost.gather_s;
+        backward_s += lost.gather_s + lost.scatter_s;
+        c->own_s += 2 * lost.gather_s + lost.scatter_s + waiting_seconds(w, &t, c->own_s) +
                     wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
                     wait_for_gathers(w, &t, t.last_gather_s, t.sum_s, backward_s);
         c->tail_s = t.update_s + fmax(t.last_s, t.first_gather_s);
@@ -232,7 +247,7 @@ static void estimate_word(const struct split_stage *w, enum hypar_recompute word
 {
     const struct hypar_search_options *o = w->h->problem->options;
     const struct stage *g = w->stage;
-    double fixed = parameter_bytes(w);
+    double fixed = parameter_bytes(w) + kinds_of_groups(w) * w->h->group_bytes;
     int recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
                      : o->recompute_given         ? g->hi - g->lo
                                           : units_to_recompute(w, word, g->room - fixed);
@@ -535,6 +550,7 @@ enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
     *out = (struct hybrid){ .problem = problem, .arena = arena };
     TRY(hp_submesh_model(&out->model, arena, problem, err));
     out->update_s = hp_seconds(hp_update_time(out->model.costs, 0, 1e9)) / 1e9;
+    out->group_bytes = hp_group_bytes(problem);
     const double *op_s = op_seconds(out);
     out->units = hp_units(&out->model, op_s);
     out->state_bytes = sum_up_state(out);

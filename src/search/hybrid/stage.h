@@ -69,6 +69,10 @@ struct splitting {
     struct unit_cost *unit; /* [unit], and one more for the sums over all */
     int n_partitions;
     int partition[LARGE_SUBMESH]; /* the number of parts of the parameters */
+    bool by_samples, by_axes;     /* operators are divided inside the submesh by these */
+    int lo, hi;                   /* of the units */
+    struct arena *arena;          /* of all this */
+    struct memo lost;             /* beside.c, by devices of a stage */
 };
 
 /* Fill all fields but the states: for units lo .. hi - 1 as one stage or, if these are all
@@ -104,6 +108,8 @@ struct line {
     double fixed_s, s_per_byte;
     double own_link_s_per_byte;    /* of a sum: time that a device's own link is busy */
     const struct comm_model *comm; /* of a sum: for any size */
+    /* Of a sum: its two halves, if kernels beside them lose time; else NULL. */
+    const struct comm_model *scatter, *gather;
     /* Of a hop: if as many bytes arrive from the other side at the same time; for one message
      * alone. */
     double both_s_per_byte, alone_s_per_byte;
@@ -156,6 +162,7 @@ struct hybrid {
     struct submesh_model model;
     struct cut_units units;
     double update_s;                      /* of one element */
+    double group_bytes;                   /* for a kind of group that exchanges */
     double forward_s, weighted, elements; /* forward time of all operators with the whole batch
                                            * on one device; number of operators with parameters;
                                            * their parameter elements */
@@ -163,6 +170,7 @@ struct hybrid {
                             * it */
     struct memo submeshes; /* of struct submesh_splittings */
     struct memo lines;     /* of struct line */
+    struct memo lost;      /* of struct lost, by parameter (beside.c) */
     struct memo estimates; /* of struct known_estimate (stage.c), by stage */
     int64_t evaluated;
     bool is_short;  /* a faster way was rejected because it does not fit */
@@ -204,6 +212,17 @@ struct element_cost {
     double sum_s, own_link_s, update_s, last_s; /* own_link_s: on the links of one device */
 };
 struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage, int parts);
+
+/* The time that kernels lose, on each device, beside collectives of parameters: one gather of
+ * each by every operator that reads it; one reduce-scatter of each gradient; one sum of each.
+ */
+struct lost {
+    double gather_s, scatter_s, sum_s;
+};
+
+/* Of the units of a stage. */
+struct lost hp_stage_lost(struct hybrid *h, const struct stage *stage,
+                          const struct submesh *submesh, struct splitting *splitting);
 
 /* Do parameters that are divided over `n` devices arrive too late if they are gathered
  * GATHER_AHEAD? */

@@ -183,8 +183,8 @@ static double slowest_seconds(const struct submesh_model *m, int op, uint32_t pa
     return most;
 }
 
-/* The elements of an operand that the largest part touches: of even parts, the first. */
-static double box_elements(const struct submesh_model *m, const struct op_parts *parts, int o)
+/* Of even parts the first is the largest. */
+double hp_part_elements(const struct submesh_model *m, const struct op_parts *parts, int o)
 {
     double most = 0;
     for (int part = 0; part < (m->speed ? parts->n_parts : 1); part++) {
@@ -197,8 +197,9 @@ static double box_elements(const struct submesh_model *m, const struct op_parts 
 double hp_part_bytes(const struct submesh_model *m, const struct op_parts *parts, int op, int o)
 {
     const struct hypar_graph *g = m->problem->graph;
-    return box_elements(m, parts, o) * hp_element_bytes(m->problem->options->precision,
-                                                        g->tensors[g->ops[op].tensor[o]].index);
+    return hp_part_elements(m, parts, o) *
+           hp_element_bytes(m->problem->options->precision,
+                            g->tensors[g->ops[op].tensor[o]].index);
 }
 
 const struct op_parts *hp_op_parts(const struct submesh_model *m, const struct submesh *submesh,
@@ -250,7 +251,7 @@ static struct op_cost cost_of(const struct submesh_model *m, int op,
         int pieces = 1;
         for (int a = 0; a < o->nest->n_axes; a++)
             pieces *= o->nest->operand[i].axes >> a & 1 ? hp_degree(parts->split, a) : 1;
-        cost.param_elements += parts->empty[0] ? 0 : box_elements(m, parts, i);
+        cost.param_elements += parts->empty[0] ? 0 : hp_part_elements(m, parts, i);
         cost.param_parts = pieces > cost.param_parts ? pieces : cost.param_parts;
     }
     return cost;

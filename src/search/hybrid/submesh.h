@@ -156,7 +156,8 @@ const struct op_parts *hp_op_parts(const struct submesh_model *model,
 const struct op_cost *hp_op_cost(const struct submesh_model *model,
                                  const struct submesh *submesh, int op, int state);
 
-/* Bytes of operand `o` of `op` that its first part touches. */
+/* Elements of operand `o` that the largest part touches; its bytes, as an operand of `op`. */
+double hp_part_elements(const struct submesh_model *model, const struct op_parts *parts, int o);
 double hp_part_bytes(const struct submesh_model *model, const struct op_parts *parts, int op,
                      int o);
 

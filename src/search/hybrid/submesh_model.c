@@ -306,7 +306,7 @@ static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_er
     bool asked = m->problem->options->layout.sequence_parallel;
     m->sequence_axis = NEW(m->arena, int, g->n_ops);
     if (asked)
-        status = hp_tensor_axes(&scratch, g, &layout, &axes, err);
+        status = hp_tensor_axes(&scratch, g, &layout, m->problem->limits.axes, &axes, err);
     for (int op = 0; op < g->n_ops; op++)
         m->sequence_axis[op] = asked && status == HYPAR_OK && axes.op[op].region < 0 &&
                                        axes.op[op].axis >= 0 &&

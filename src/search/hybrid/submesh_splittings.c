@@ -49,7 +49,8 @@ static bool threed_states(struct hybrid *h, const struct submesh_splittings *lis
     const struct submesh_model *m = &h->model;
     int size = list->submesh->shape.size;
     struct hypar_layout layout = { .tensor = size, .sequence_parallel = sequence_parallel };
-    bool found = hp_tensor_axes(&scratch, h->problem->graph, &layout, &axes, NULL) == HYPAR_OK;
+    bool found = hp_tensor_axes(&scratch, h->problem->graph, &layout, h->problem->limits.axes,
+                                &axes, NULL) == HYPAR_OK;
     for (int v = 0; v < m->n_vars && found; v++) {
         const struct class_states *s = hp_states(m, list->submesh, v);
         int op = m->var[v].op[0], copies = h->problem->graph->ops[op].nest->n_axes - 1;

@@ -49,7 +49,7 @@ static void cut_wide(struct cut_units *units, const struct submesh_model *m, con
         bool wide = HP_FEW * seconds_between(op_s, lo, hi) > all_s && hi - lo > HP_FEW;
         units->first[units->n++] = lo;
         for (int op = lo + 1; op < hi && wide; op++) {
-            bool may = m->problem->borders ? m->problem->borders[op] : true;
+            bool may = m->problem->limits.borders ? m->problem->limits.borders[op] : true;
             if (may && is_narrowest(crossing, lo, op, hi)) {
                 units->apart |= inside[op];
                 units->first[units->n++] = op;
@@ -85,7 +85,7 @@ struct cut_units hp_units(const struct submesh_model *m, const double *op_s)
     const bool *inside = find_inside(m->arena, m);
     struct cut_rule rule = { .op_s = op_s,
                              .inside = inside,
-                             .borders = m->problem->borders,
+                             .borders = m->problem->limits.borders,
                              .ends = true,
                              .anywhere = g->n_ops <= HP_FEW };
     struct cut_points points = hp_cut_points(m->arena, g, &rule);

@@ -250,6 +250,7 @@ const struct planner hp_planner_optcnn = {
     .plan = plan_optcnn,
     .takes = TAKES_MICRO_BATCHES | TAKES_AXES | TAKES_SYNC,
     .seeds = true,
+    .slow = true,
     .asks_links = true,
 };
 /* clang-format on */

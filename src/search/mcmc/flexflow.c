@@ -516,6 +516,7 @@ const struct planner hp_planner_flexflow = {
               "Jia et al., MLSys 2019", .proposes = true },
     .plan = plan_flexflow,
     .not_in_auto = true,
+    .slow = true,
     .checks_memory = true,
     .takes = TAKES_FIX | TAKES_START | TAKES_BUDGET | TAKES_PROPOSALS,
 };

@@ -535,7 +535,7 @@ static struct cut_points find_points(const struct flush_search *c,
     double *op_s = NEW(c->arena, double, layers->n);
     for (int op = 0; op < layers->n; op++)
         op_s[op] = layers->forward_s[op] + layers->backward_s[op];
-    struct cut_rule rule = { .op_s = op_s, .borders = c->problem->borders };
+    struct cut_rule rule = { .op_s = op_s, .borders = c->problem->limits.borders };
     return hp_cut_points(c->arena, c->problem->graph, &rule);
 }
 

@@ -117,7 +117,8 @@ static enum hypar_status solve(struct flattening *f, struct pipeline_problem *p,
             return HYPAR_OK;
         p->memory_bytes *= 0.85;
     }
-    return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline fits into memory");
+    return hp_about(err, HYPAR_CAUSE_MEMORY,
+                    hp_fail(err, HYPAR_INFEASIBLE, "no pipeline fits into memory"));
 }
 
 static struct pipeline_problem make_problem(const struct problem *problem, struct arena *arena)

@@ -460,8 +460,10 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
     hp_arena_free(&scratch);
     if (isfinite(out->bottleneck_s))
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all devices%s",
-                   problem->memory_bytes > 0 ? " fits into memory" : "");
+    bool bounded = problem->memory_bytes > 0;
+    hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all devices%s",
+            bounded ? " fits into memory" : "");
+    return hp_about(err, bounded ? HYPAR_CAUSE_MEMORY : HYPAR_CAUSE_OTHER, HYPAR_INFEASIBLE);
 }
 
 /* All that a straight cut without a limit of memory depends on. */

@@ -125,7 +125,7 @@ struct pipeline_layers *hp_pipeline_layers(struct arena *arena, const struct pro
     struct pipeline_layers *l = NEW(arena, struct pipeline_layers, 1);
     const struct hypar_device *device = slowest(problem);
     *l = (struct pipeline_layers){ .n = g->n_ops,
-                                   .borders = problem->borders,
+                                   .borders = problem->limits.borders,
                                    .forward_s = NEW(arena, double, g->n_ops),
                                    .backward_s = NEW(arena, double, g->n_ops),
                                    .weight_bytes = NEW(arena, double, g->n_ops),

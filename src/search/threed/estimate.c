@@ -68,17 +68,6 @@ static void add_op(const struct layout_model *w, int i, const struct tensor_axis
     }
 }
 
-/* May all of these axes be split? */
-static bool may_split(const struct problem *problem, int tensor, const struct tensor_axes *axes)
-{
-    const struct hypar_graph *g = problem->graph;
-    for (int op = 0; op < g->n_ops && tensor > 1; op++)
-        if (axes->op[op].axis >= 0 &&
-            !(hp_allowed_axes(problem, g->ops[op].nest) >> axes->op[op].axis & 1))
-            return false;
-    return true;
-}
-
 static struct tensor_shares share_out(const struct layout_model *w,
                                       const struct hypar_layout *layout)
 {
@@ -87,8 +76,8 @@ static struct tensor_shares share_out(const struct layout_model *w,
     struct tensor_axes axes;
     const struct hypar_graph *g = w->problem->graph;
     bool *seen = NEW(&scratch, bool, g->n_tensors), *summed = NEW(&scratch, bool, g->n_tensors);
-    s.fits = hp_tensor_axes(&scratch, g, layout, &axes, NULL) == HYPAR_OK &&
-             may_split(w->problem, layout->tensor, &axes);
+    s.fits =
+        hp_tensor_axes(&scratch, g, layout, w->problem->limits.axes, &axes, NULL) == HYPAR_OK;
     for (int op = 0; op < g->n_ops && s.fits; op++)
         add_op(w, op, axes.op, seen, summed, &s);
     hp_arena_free(&scratch);

@@ -85,7 +85,7 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     const struct layout_estimate *estimate = candidate;
     const struct problem *problem = c->problem;
     *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    return hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
+    return hp_plan_set_layout_at(*out, &estimate->layout, &problem->limits, err);
 }
 
 /* Degrees ---------------------------------------------------------------------------------- */
@@ -327,6 +327,21 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
     }
 }
 
+/* Say which operators the target keeps whole although the layout divides them. */
+static void note_whole(const struct threed_search *c, const struct hypar_layout *layout,
+                       struct hypar_found *found)
+{
+    const struct problem *problem = c->problem;
+    const struct layout_limits limits = { .borders = problem->limits.borders };
+    if (!problem->limits.axes || layout->tensor == 1)
+        return;
+    struct hypar_plan *wanted =
+        hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    if (hp_plan_set_layout_at(wanted, layout, &limits, NULL) == HYPAR_OK)
+        found->info.for_target = hp_changed_text(&found->arena, problem, wanted, found->plan);
+    hypar_plan_free(wanted);
+}
+
 static void predict(const struct threed_search *c, const struct layout_estimate *w,
                     struct hypar_found *found)
 {
@@ -334,6 +349,7 @@ static void predict(const struct threed_search *c, const struct layout_estimate 
     struct array_work energy = { .macs = work.macs + c->model[w->layout.recompute].macs_again,
                                  .dram_words = 3 * c->model[0].touched_bytes / 4,
                                  .sent_words = w->comm_bytes / 4 };
+    note_whole(c, &w->layout, found);
     found->info.evaluated = c->evaluated;
     found->info.chooses = !c->fixed;
     found->prediction = (struct hypar_prediction){

@@ -10,6 +10,7 @@
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/sources.h"
+#include "run/backend/narrow.h"
 #include "run/optimizer/update.h"
 
 static_assert((int)CUDA_MOST_DIMS >= (int)MAX_DIMS, "views have more dimensions");
@@ -63,7 +64,10 @@ struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
                                           const char *source, const char *name, enum real real)
 {
     char full[64];
-    snprintf(full, sizeof full, "%s_%s", name, real == REAL_F32 ? "f32" : "f64");
+    static const char *const suffix[] = {
+        [REAL_F32] = "f32", [REAL_F64] = "f64", [REAL_BF16] = "bf16"
+    };
+    snprintf(full, sizeof full, "%s_%s", name, suffix[real]);
     return hp_cuda_function(c, hp_cuda_module(c, module, source), full);
 }
 
@@ -140,9 +144,31 @@ static void copy(const struct backend *b, const struct view *to, const struct vi
         return;
     struct cuda_elements e = elements_of(to, &piece, false);
     struct cuda_grid grid = hp_cuda_grid(e.n);
-    const char *name = element_bytes == 8 ? "copy_8" : element_bytes == 4 ? "copy_4" : "copy_1";
+    static const char *const name[] = {
+        [1] = "copy_1", [2] = "copy_2", [4] = "copy_4", [8] = "copy_8"
+    };
     struct cuda_module *module = hp_cuda_module(b->card, "move", hp_cuda_move);
-    hp_cuda_launch(b->card, hp_cuda_function(b->card, module, name), &grid, (void *[]){ &e });
+    hp_cuda_launch(b->card, hp_cuda_function(b->card, module, name[element_bytes]), &grid,
+                   (void *[]){ &e });
+}
+
+/* Between bf16 and fp32; between equal ones it is a copy. */
+static void convert(const struct backend *b, const struct view *to, enum real to_real,
+                    const struct view *from, enum real from_real)
+{
+    struct view piece = hp_view_piece(from, &to->box, hp_real_bytes(from_real));
+    if (to_real == from_real) {
+        copy(b, to, from, hp_real_bytes(to_real));
+        return;
+    }
+    if (hp_box_empty(&to->box))
+        return;
+    assert(to_real != REAL_F64 && from_real != REAL_F64);
+    struct cuda_elements e = elements_of(to, &piece, false);
+    struct cuda_grid grid = hp_cuda_grid(e.n);
+    hp_cuda_launch(b->card,
+                   move_function(b->card, to_real == REAL_BF16 ? "narrow" : "widen", REAL_BF16),
+                   &grid, (void *[]){ &e });
 }
 
 static void clear(const struct backend *b, const struct view *view, enum combine combine,
@@ -190,13 +216,15 @@ static void update(const struct backend *b, const struct update_run *run)
     };
     const char *own = name[run->optimizer->kind] ? name[run->optimizer->kind] : "sgd";
     struct update u = hp_update_of(run->optimizer, &run->step);
-    struct cuda_update p = { .old = run->old,
+    void *master = run->state.array[HP_MASTER];
+    struct cuda_update p = { .old = master ? master : run->old,
                              .gradient = run->gradient,
-                             .param = run->new,
+                             .param = master ? master : run->new,
+                             .rounded = master ? run->new : NULL,
                              .state = { run->state.array[0], run->state.array[1] },
                              .n = run->n };
     struct cuda_grid grid = hp_cuda_grid(run->n);
-    hp_cuda_launch(b->card, update_function(b->card, own, run->real), &grid,
+    hp_cuda_launch(b->card, update_function(b->card, own, run->gradient_real), &grid,
                    (void *[]){ &p, &u });
 }
 
@@ -205,7 +233,6 @@ static void square(const struct backend *b, const struct square_run *run, int n,
 {
     enum { EACH = 16 * CUDA_SQUARE_THREADS }; /* elements for a block, where they are few */
     struct cuda *c = b->card;
-    struct cuda_function *square = update_function(c, "square", real);
     struct box box = { .n_dims = 1, .dim = { { 0, CUDA_SQUARE_BLOCKS } } };
     struct view sums =
         hp_dense_view(hp_cuda_scratch(c, CUDA_SQUARE_BLOCKS * sizeof(double)), &box);
@@ -215,7 +242,8 @@ static void square(const struct backend *b, const struct square_run *run, int n,
         const void *data = run[i].data;
         long long elements = run[i].n, blocks = (elements + EACH - 1) / EACH;
         grid.blocks[0] = (unsigned)(blocks < CUDA_SQUARE_BLOCKS ? blocks : CUDA_SQUARE_BLOCKS);
-        hp_cuda_launch(c, square, &grid, (void *[]){ &data, &elements, &sums.data });
+        hp_cuda_launch(c, update_function(c, "square", run[i].real), &grid,
+                       (void *[]){ &data, &elements, &sums.data });
     }
     grid.blocks[0] = 1;
     hp_cuda_launch(c, update_function(c, "total", real), &grid, (void *[]){ &sums.data, &sum });
@@ -232,8 +260,16 @@ static pass_set joint(const struct backend *b, const struct nest *nest, int pass
 static size_t workspace(const struct backend *b, const struct kernel_call *call)
 {
     (void)b;
-    (void)call;
-    return 0;
+    return hp_cuda_is_narrow(call) ? 0 : hp_narrow_room(call);
+}
+
+/* In the workspace are copies for kernels without bf16. */
+static void compute(const struct backend *b, const struct kernel_call *call)
+{
+    if (hp_cuda_is_narrow(call))
+        hp_cuda_compute(b, call);
+    else
+        hp_narrow_compute(b, call, call->workspace, hp_cuda_compute);
 }
 
 /* The back end -------------------------------------------------------------------------- */
@@ -250,11 +286,12 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
                              .finish = finish,
                              .status = status,
                              .copy = copy,
+                             .convert = convert,
                              .clear = clear,
                              .combine = combine_views,
                              .joint = joint,
                              .workspace = workspace,
-                             .compute = hp_cuda_compute,
+                             .compute = compute,
                              .move_running = hp_cuda_move_running,
                              .update = update,
                              .square = square };

@@ -128,6 +128,32 @@ static void add_rows(const struct backend *b, const struct kernel_call *call)
         &grid, (void *[]){ &l });
 }
 
+/* bf16 ---------------------------------------------------------------------------------- */
+
+/* Products of cuDNN and cuBLAS have one precision in memory. */
+static bool is_mixed(const struct kernel_call *call)
+{
+    operand_set all = ((operand_set)1 << call->nest->n_operands) - 1, there = 0, there_grad = 0;
+    const struct pass *pass = &call->nest->pass[call->pass];
+    for (int o = 0; o < call->nest->n_operands; o++) {
+        there |= call->value[o].data ? (operand_set)1 << o : 0;
+        there_grad |= call->grad[o].data ? (operand_set)1 << o : 0;
+    }
+    operand_set values = (pass->reads | pass->writes) & there & all,
+                grads = (pass->reads_grad | pass->writes_grad) & there_grad & all;
+    return (values & ~call->narrow) | (grads & ~call->narrow_grad);
+}
+
+bool hp_cuda_is_narrow(const struct kernel_call *call)
+{
+    enum op_kind kind = call->nest->kind;
+    bool recurrent =
+        kind == OP_LSTM || kind == OP_LSTM_CELL || kind == OP_GRU || kind == OP_GRU_CELL;
+    return !hp_is_narrow_call(call) ||
+           !(recurrent || goes_by_number(call->nest) || is_table_gradient(call) ||
+             (kind == OP_CONV && is_mixed(call)));
+}
+
 /* Passes -------------------------------------------------------------------------------- */
 
 static void clear_fresh(const struct backend *b, const struct kernel_call *call)

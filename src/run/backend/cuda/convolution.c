@@ -6,6 +6,7 @@
 #include "run/backend/cuda/convolution.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
+#include "run/backend/narrow.h"
 
 static const int64_t most_scratch = (int64_t)1 << 28; /* bytes */
 
@@ -78,10 +79,11 @@ static bool prepare(struct convolution *v, const struct backend *b,
     const struct pass *pass = &nest->pass[call->pass];
     *v = (struct convolution){ .b = b,
                                .call = call,
-                               .size = (int64_t)hp_real_bytes(call->real),
+                               .real = hp_is_narrow_call(call) ? REAL_BF16 : call->real,
                                .x_whole = true,
                                .fresh = (pass->writes & call->fresh) ||
                                         (pass->writes_grad & call->fresh_grad) };
+    v->size = (int64_t)hp_real_bytes(v->real);
     v->x = first_of(x, n.lo, c.lo, v->size);
     v->w = first_of(w, k.lo, c.lo, v->size);
     v->y = first_of(y, n.lo, k.lo, v->size);
@@ -111,15 +113,15 @@ static void launch(const struct convolution *v, const char *kernel, int64_t n)
     struct cuda_convolution args = v->args;
     struct cuda_grid grid = hp_cuda_grid(n);
     args.n = n;
-    hp_cuda_launch(v->b->card,
-                   hp_cuda_function_of(v->b->card, "convolution", hp_cuda_convolution, kernel,
-                                       v->call->real),
-                   &grid, (void *[]){ &args });
+    hp_cuda_launch(
+        v->b->card,
+        hp_cuda_function_of(v->b->card, "convolution", hp_cuda_convolution, kernel, v->real),
+        &grid, (void *[]){ &args });
 }
 
 static void multiply(const struct convolution *v, struct hp_cuda_product p)
 {
-    p.real = v->call->real;
+    p.real = p.from_real = v->real;
     p.factor = 1;
     if (!hp_cuda_multiply_matrices(v->b->card, &p))
         hp_cuda_fail(v->b->card, HYPAR_RUNTIME, "convolution: a product cannot be computed");

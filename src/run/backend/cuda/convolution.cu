@@ -1,5 +1,6 @@
 // A convolution around its product of matrices (convolution.c): columns have an element for each channel, tap and output.
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/bf16.inc"
 
 // The number of an element of [samples, channels x taps, outputs] as indices.
 struct column {
@@ -50,8 +51,10 @@ template <class T, bool BY_SAMPLE> static __device__ void gather(const cuda_conv
 
 extern "C" __global__ void gather_f32(cuda_convolution v) { gather<float, true>(v); }
 extern "C" __global__ void gather_f64(cuda_convolution v) { gather<double, true>(v); }
+extern "C" __global__ void gather_bf16(cuda_convolution v) { gather<bf16, true>(v); }
 extern "C" __global__ void gather_rows_f32(cuda_convolution v) { gather<float, false>(v); }
 extern "C" __global__ void gather_rows_f64(cuda_convolution v) { gather<double, false>(v); }
+extern "C" __global__ void gather_rows_bf16(cuda_convolution v) { gather<bf16, false>(v); }
 
 // dy[n, k, outputs] as [k, samples, outputs].
 template <class T> static __device__ void turn(const cuda_convolution &v)
@@ -66,6 +69,7 @@ template <class T> static __device__ void turn(const cuda_convolution &v)
 
 extern "C" __global__ void turn_f32(cuda_convolution v) { turn<float>(v); }
 extern "C" __global__ void turn_f64(cuda_convolution v) { turn<double>(v); }
+extern "C" __global__ void turn_bf16(cuda_convolution v) { turn<bf16>(v); }
 
 // Each element of x sums the elements of columns that belong to it.
 template <class T> static __device__ void scatter(const cuda_convolution &v)
@@ -104,3 +108,4 @@ template <class T> static __device__ void scatter(const cuda_convolution &v)
 
 extern "C" __global__ void scatter_f32(cuda_convolution v) { scatter<float>(v); }
 extern "C" __global__ void scatter_f64(cuda_convolution v) { scatter<double>(v); }
+extern "C" __global__ void scatter_bf16(cuda_convolution v) { scatter<bf16>(v); }

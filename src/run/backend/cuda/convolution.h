@@ -9,6 +9,7 @@
 struct convolution {
     const struct backend *b;
     const struct kernel_call *call;
+    enum real real; /* in memory */
     int64_t size, rows, outputs, features, samples;
     char *w, *y, *x; /* the first elements, or those of their gradients */
     int64_t w_feature, y_feature;

@@ -8,6 +8,9 @@
 
 static const size_t most_workspace = (size_t)1 << 30; /* bytes */
 
+/* Types; bf16 is summed in fp32. */
+enum { F32 = 0, F64 = 1, BF16 = 9 };
+
 /* What a choice of an algorithm follows from. */
 enum { MOST = 5 };
 struct shape {
@@ -49,12 +52,13 @@ static bool skips_positions(const struct convolution *v)
  * other paddings. */
 static bool find_shape(const struct convolution *v, struct shape *s)
 {
+    static const int type[] = { [REAL_F32] = F32, [REAL_F64] = F64, [REAL_BF16] = BF16 };
     const struct cuda_convolution *a = &v->args;
     const struct nest *nest = v->call->nest;
     int n_dims = nest->operand[0].n_dims > 4 ? 5 : 4;
     memset(s, 0, sizeof *s); /* it is a key: no unknown bytes */
     s->n_dims = n_dims;
-    s->type = v->call->real == REAL_F64;
+    s->type = type[v->real];
     s->tf32 = hp_cuda_has_tf32(v->b->card);
     s->pass = hp_call_writes(v->call, "y") ? 0 : hp_call_writes(v->call, "dx") ? 1 : 2;
     if (s->pass < 2 && skips_positions(v))
@@ -105,7 +109,7 @@ static bool describe(const struct cuda_dnn *dnn, const struct cuda_dnn_handles *
                0 &&
            dnn->cudnnSetConvolutionNdDescriptor(h->convolution, s->n_dims - 2, s->pad,
                                                 s->stride, s->dilation, CORRELATION,
-                                                s->type) == 0;
+                                                s->type == F64 ? F64 : F32) == 0;
 }
 
 /* The first that gives the same results in every run, in the precision that is allowed. cuDNN
@@ -113,10 +117,13 @@ static bool describe(const struct cuda_dnn *dnn, const struct cuda_dnn_handles *
 static struct choice choose(const struct cuda_dnn *dnn, const struct cuda_dnn_handles *h,
                             const struct shape *s)
 {
-    enum { MOST_CHOICES = 16, DEFAULT_MATH = 0, FMA_MATH = 3 };
+    enum { MOST_CHOICES = 16, DEFAULT_MATH = 0, TENSOR_MATH = 1, FMA_MATH = 3 };
+    bool narrow = s->type == BF16;
     struct cudnn_choice at[MOST_CHOICES];
     int n = 0, result;
-    dnn->cudnnSetConvolutionMathType(h->convolution, s->tf32 ? DEFAULT_MATH : FMA_MATH);
+    dnn->cudnnSetConvolutionMathType(h->convolution, narrow    ? TENSOR_MATH
+                                                     : s->tf32 ? DEFAULT_MATH
+                                                               : FMA_MATH);
     if (s->pass == 0)
         result = dnn->cudnnGetConvolutionForwardAlgorithm_v7(
             h->handle, h->x, h->filter, h->convolution, h->y, MOST_CHOICES, &n, at);
@@ -128,8 +135,8 @@ static struct choice choose(const struct cuda_dnn *dnn, const struct cuda_dnn_ha
             h->handle, h->x, h->y, h->convolution, h->filter, MOST_CHOICES, &n, at);
     for (int i = 0; result == 0 && i < n; i++)
         if (at[i].status == 0 && at[i].deterministic && at[i].bytes <= most_workspace)
-            return (struct choice){ true, at[i].algorithm, s->tf32 ? at[i].math : FMA_MATH,
-                                    at[i].bytes };
+            return (struct choice){ true, at[i].algorithm,
+                                    narrow || s->tf32 ? at[i].math : FMA_MATH, at[i].bytes };
     return (struct choice){ .works = false };
 }
 
@@ -139,8 +146,8 @@ static int begin(const struct convolution *v, const struct cuda_dnn *dnn,
 {
     float one_f = 1, keep_f = v->fresh ? 0 : 1;
     double one_d = 1, keep_d = v->fresh ? 0 : 1;
-    const void *one = s->type ? (void *)&one_d : &one_f;
-    const void *keep = s->type ? (void *)&keep_d : &keep_f;
+    const void *one = s->type == F64 ? (void *)&one_d : &one_f;
+    const void *keep = s->type == F64 ? (void *)&keep_d : &keep_f;
     void *scratch = choice->bytes ? hp_cuda_scratch(v->b->card, choice->bytes) : NULL;
     dnn->cudnnSetConvolutionMathType(h->convolution, choice->math);
     if (choice->bytes && !scratch) /* the card's status tells */

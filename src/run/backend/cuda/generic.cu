@@ -1,5 +1,13 @@
-// What generated kernels use (generate.h). Before it the types Real, of numbers in memory, and Index are declared.
+// What generated kernels use (generate.h). Before it the types Real, of numbers in memory that are not bf16, and Index
+// are declared.
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/bf16.inc"
+
+// Where numbers are bf16 in memory, arithmetic is in single precision; random numbers and arguments are not.
+typedef double Exact;
+#ifdef SINGLE
+#define double float
+#endif
 
 static __device__ bool is_outside(long long position, long long size)
 {
@@ -7,17 +15,19 @@ static __device__ bool is_outside(long long position, long long size)
 }
 
 // Functions as exact as numbers in memory are: double precision takes long.
+#ifndef SINGLE
 static __device__ double exp_of(double x, double) { return exp(x); }
-static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
 static __device__ double log_of(double x, double) { return log(x); }
-static __device__ double log_of(double x, float) { return double(logf(float(x))); }
 static __device__ double tanh_of(double x, double) { return tanh(x); }
-static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
 static __device__ double erf_of(double x, double) { return erf(x); }
-static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
 static __device__ double ratio_of(double x, double y, double) { return x / y; }
-static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
 static __device__ double rate_of(double x, double) { return 1 / sqrt(x); }
+#endif
+static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
+static __device__ double log_of(double x, float) { return double(logf(float(x))); }
+static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
+static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
+static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
 static __device__ double rate_of(double x, float) { return double(1 / sqrtf(float(x))); }
 #define exp(x)      exp_of(x, Real(0))
 #define log(x)      log_of(x, Real(0))
@@ -63,12 +73,12 @@ struct constants {
 #include "kernel/scalar.inc"
 
 // As hp_draw() of the host.
-static __device__ double draw(unsigned long long key, unsigned long long index)
+static __device__ Exact draw(unsigned long long key, unsigned long long index)
 {
     unsigned long long z = key + (index + 1) * 0x9e3779b97f4a7c15ull;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return double((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
+    return Exact((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
 }
 
 // Softmax: a maximum, and the sum of exp(x - maximum).
@@ -212,21 +222,21 @@ static __device__ int number_in(const window *in, Index p1, Index p2, Index p3, 
 }
 
 // Results go to memory: they replace what is there if it is fresh.
-template <bool FRESH> static __device__ void put_sum(Real *to, double acc)
+template <bool FRESH, class T> static __device__ void put_sum(T *to, double acc)
 {
-    *to = FRESH ? Real(acc) : Real(*to + Real(acc));
+    *to = FRESH ? T(acc) : T(*to + Real(acc));
 }
 
-template <bool FRESH> static __device__ void put_sums(Real *to, long long second, double acc, double acc1)
+template <bool FRESH, class T> static __device__ void put_sums(T *to, long long second, double acc, double acc1)
 {
     put_sum<FRESH>(to, acc);
     put_sum<FRESH>(to + second, acc1);
 }
 
-template <bool FRESH> static __device__ void put_max(Real *to, double acc)
+template <bool FRESH, class T> static __device__ void put_max(T *to, double acc)
 {
     if (FRESH || Real(acc) > *to)
-        *to = Real(acc);
+        *to = T(acc);
 }
 
 // The maximum is rounded, so that the sum belongs to what is in memory.

@@ -143,6 +143,8 @@ static void fill_key(struct key *key, const struct kernel_call *call, const stru
     add_nest(key, nest);
     add(key, &call->pass, sizeof call->pass);
     add(key, &call->real, sizeof call->real);
+    add(key, &call->narrow, sizeof call->narrow);
+    add(key, &call->narrow_grad, sizeof call->narrow_grad);
     add(key, call->range, (size_t)nest->n_axes * sizeof *call->range);
     for (int o = 0; o < nest->n_operands; o++) {
         operand_set both = t->reads | t->reads_grad | (operand_set)1 << t->to;
@@ -188,8 +190,9 @@ void hp_cuda_clear(const struct backend *b, const struct kernel_call *call, int 
     if (!view->data)
         return;
     struct box box = hp_region(call->nest, o, call->range);
-    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
-    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, call->real);
+    enum real real = hp_call_real(call, o, grad);
+    struct view piece = hp_view_piece(view, &box, hp_real_bytes(real));
+    b->clear(b, &piece, grad ? COMBINE_SUM : call->nest->operand[o].combine, real);
 }
 
 static void run(const struct backend *b, struct made *m, const struct kernel_call *call,

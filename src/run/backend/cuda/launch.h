@@ -6,8 +6,9 @@
 #include "run/backend/backend.h"
 #include "run/backend/cuda/cuda.h"
 #include "run/backend/cuda/generate.h"
+#include "run/backend/narrow.h"
 
-/* "add" and "f32" are add_f32 of the module. */
+/* "add" and REAL_F32 are add_f32 of the module. */
 struct cuda_function *hp_cuda_function_of(struct cuda *c, const char *module,
                                           const char *source, const char *name, enum real real);
 
@@ -17,6 +18,8 @@ struct cuda_grid hp_cuda_grid(int64_t n);
 /* Passes of operators: the functions `compute`, `joint` and `move_running` of a back end
  * (compute.c). */
 void hp_cuda_compute(const struct backend *b, const struct kernel_call *call);
+/* Do these kernels read and write the call's bf16, if it has any? */
+bool hp_cuda_is_narrow(const struct kernel_call *call);
 pass_set hp_cuda_joint(const struct nest *nest, int pass);
 void hp_cuda_move_running(const struct backend *b, const struct kernel_call *call, int operand,
                           const struct view *running);

@@ -1,5 +1,6 @@
 // Copying, filling and combining the elements of views.
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/bf16.inc"
 
 // The offsets of element i, in I: 32 bits where they suffice, because division takes much longer with 64.
 template <class I> static __device__ void find(const cuda_elements &e, long long i, long long &to, long long &from)
@@ -37,8 +38,43 @@ template <class T> static __device__ void copy(const cuda_elements &e)
 }
 
 extern "C" __global__ void copy_1(cuda_elements e) { copy<unsigned char>(e); }
+extern "C" __global__ void copy_2(cuda_elements e) { copy<unsigned short>(e); }
 extern "C" __global__ void copy_4(cuda_elements e) { copy<unsigned>(e); }
 extern "C" __global__ void copy_8(cuda_elements e) { copy<unsigned long long>(e); }
+
+// The same of rows of contiguous elements: extents are those of rows and columns. A thread has several loads under way.
+extern "C" __global__ void rows_2(cuda_elements e)
+{
+    enum { EACH = 8 };
+    for (long long row = blockIdx.y; row < e.extent[0]; row += gridDim.y) {
+        unsigned short *to = (unsigned short *)e.to + row * e.to_stride[0], part[EACH];
+        const unsigned short *from = (const unsigned short *)e.from + row * e.from_stride[0];
+        for (long long first = (long long)blockIdx.x * blockDim.x * EACH; first < e.extent[1];
+             first += (long long)gridDim.x * blockDim.x * EACH) {
+#pragma unroll
+            for (int i = 0; i < EACH; i++) {
+                const long long at = first + i * blockDim.x + threadIdx.x;
+                part[i] = at < e.extent[1] ? from[at] : 0;
+            }
+#pragma unroll
+            for (int i = 0; i < EACH; i++) {
+                const long long at = first + i * blockDim.x + threadIdx.x;
+                if (at < e.extent[1])
+                    to[at] = part[i];
+            }
+        }
+    }
+}
+
+extern "C" __global__ void widen_bf16(cuda_elements e)
+{
+    for_each(e, [&](long long to, long long from) { ((float *)e.to)[to] = float(((const bf16 *)e.from)[from]); });
+}
+
+extern "C" __global__ void narrow_bf16(cuda_elements e)
+{
+    for_each(e, [&](long long to, long long from) { ((bf16 *)e.to)[to] = bf16(((const float *)e.from)[from]); });
+}
 
 template <class T> static __device__ void fill(const cuda_elements &e, T value)
 {
@@ -47,6 +83,8 @@ template <class T> static __device__ void fill(const cuda_elements &e, T value)
 
 extern "C" __global__ void fill_f32(cuda_elements e, double value) { fill<float>(e, float(value)); }
 extern "C" __global__ void fill_f64(cuda_elements e, double value) { fill<double>(e, value); }
+
+extern "C" __global__ void fill_bf16(cuda_elements e, double value) { fill<bf16>(e, bf16(value)); }
 
 // Statistics of softmax are pairs: a maximum, and the sum of exp(x - maximum).
 template <class T> static __device__ void fill_pairs(const cuda_elements &e, double least)
@@ -62,10 +100,11 @@ extern "C" __global__ void fill_pairs_f64(cuda_elements e, double least) { fill_
 
 template <class T> static __device__ void add(const cuda_elements &e)
 {
-    for_each(e, [&](long long to, long long from) { ((T *)e.to)[to] += ((const T *)e.from)[from]; });
+    for_each(e, [&](long long to, long long from) { ((T *)e.to)[to] = T(((T *)e.to)[to] + ((const T *)e.from)[from]); });
 }
 
 extern "C" __global__ void add_f32(cuda_elements e) { add<float>(e); }
+extern "C" __global__ void add_bf16(cuda_elements e) { add<bf16>(e); }
 extern "C" __global__ void add_f64(cuda_elements e) { add<double>(e); }
 
 template <class T> static __device__ void larger(const cuda_elements &e)
@@ -78,6 +117,7 @@ template <class T> static __device__ void larger(const cuda_elements &e)
 }
 
 extern "C" __global__ void larger_f32(cuda_elements e) { larger<float>(e); }
+extern "C" __global__ void larger_bf16(cuda_elements e) { larger<bf16>(e); }
 extern "C" __global__ void larger_f64(cuda_elements e) { larger<double>(e); }
 
 // As softmax_join() of the reference kernels.

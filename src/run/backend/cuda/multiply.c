@@ -4,6 +4,8 @@
 #include "kernel/fast/loops.h"
 #include "run/backend/cuda/cuda.h"
 #include "run/backend/cuda/driver.h"
+#include "run/backend/cuda/sources.h"
+#include "run/backend/narrow.h"
 
 struct factor {
     int o;
@@ -126,49 +128,137 @@ static void exchange(struct hp_cuda_product *p)
     }
 }
 
-bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
+/* Of matrices that fit. */
+static bool begin_product(struct cuda *c, const struct hp_cuda_product *given)
 {
-    enum {
-        PLAIN,
-        TRANSPOSED,
-        F32 = 0,
-        F64 = 1,
-        COMPUTE_F32 = 68,
-        COMPUTE_F64 = 70,
-        COMPUTE_TF32 = 77
-    };
+    enum { PLAIN, TRANSPOSED, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
+    static const int type[] = { [REAL_F32] = 0, [REAL_F64] = 1, [REAL_BF16] = 14 };
     struct hp_cuda_product p = *given;
     const struct cuda_blas *blas;
     void *handle = hp_cuda_blas(c, &blas);
-    if (!fits(&p))
-        exchange(&p);
-    if (!handle || !fits(&p))
+    /* it sums bf16 in fp32, and has no other sums of two precisions */
+    if (!handle || (p.real != p.from_real && p.from_real != REAL_BF16))
         return false;
-    bool f32 = p.real == REAL_F32;
+    bool f32 = p.from_real != REAL_F64;
     float one_f = (float)p.factor, kept_f = p.fresh ? 0 : 1;
     double one_d = p.factor, kept_d = p.fresh ? 0 : 1;
-    int type = f32 ? F32 : F64;
     /* its matrices have columns one after the other: the product of the transposed ones */
     bool second_plain = p.from_column == 1 || p.columns == 1;
     bool first_plain = p.from_summed[0] == 1 || p.summed == 1;
     int64_t second = second_plain ? p.from_summed[1] : p.from_column;
     int64_t first = first_plain ? p.from_row : p.from_summed[0];
-    hp_cuda_blas_done(c, blas->cublasGemmStridedBatchedEx(
-                             handle, second_plain ? PLAIN : TRANSPOSED,
-                             first_plain ? PLAIN : TRANSPOSED, (int)p.columns, (int)p.rows,
-                             (int)p.summed, f32 ? (void *)&one_f : &one_d, p.from[1], type,
-                             second_plain ? leading(second, p.summed, p.columns)
-                                          : leading(second, p.columns, p.summed),
-                             p.from_each[1], p.from[0], type,
-                             first_plain ? leading(first, p.rows, p.summed)
-                                         : leading(first, p.summed, p.rows),
-                             p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type,
-                             leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
-                             !f32                  ? COMPUTE_F64
-                             : hp_cuda_has_tf32(c) ? COMPUTE_TF32
-                                                   : COMPUTE_F32,
-                             -1));
+    hp_cuda_blas_done(
+        c,
+        blas->cublasGemmStridedBatchedEx(
+            handle, second_plain ? PLAIN : TRANSPOSED, first_plain ? PLAIN : TRANSPOSED,
+            (int)p.columns, (int)p.rows, (int)p.summed, f32 ? (void *)&one_f : &one_d,
+            p.from[1], type[p.from_real],
+            second_plain ? leading(second, p.summed, p.columns)
+                         : leading(second, p.columns, p.summed),
+            p.from_each[1], p.from[0], type[p.from_real],
+            first_plain ? leading(first, p.rows, p.summed) : leading(first, p.summed, p.rows),
+            p.from_each[0], f32 ? (void *)&kept_f : &kept_d, p.to, type[p.real],
+            leading(p.to_row, p.rows, p.columns), p.to_each, (int)p.each,
+            !f32                  ? COMPUTE_F64
+            : hp_cuda_has_tf32(c) ? COMPUTE_TF32
+                                  : COMPUTE_F32,
+            -1));
     return true;
+}
+
+/* cuBLAS takes three times as long for matrices of bf16 whose rows do not begin at multiples of
+ * 16 bytes (50,257 columns, on an H200): large ones are copied to rows that do. */
+struct matrix {
+    void *data;
+    int64_t rows, columns; /* columns are contiguous */
+    int64_t *step;         /* from one row to the next */
+    bool is_apart;
+};
+
+static struct matrix matrix_of(const void *data, int64_t *row, int64_t rows, int64_t *column,
+                               int64_t columns)
+{
+    bool by_rows = *column == 1 || columns == 1;
+    return (struct matrix){ .data = (void *)(uintptr_t)data,
+                            .rows = by_rows ? rows : columns,
+                            .columns = by_rows ? columns : rows,
+                            .step = by_rows ? row : column };
+}
+
+enum { ALIGNED = 8 }; /* numbers */
+
+static bool is_aligned(const struct matrix *m)
+{
+    return *m->step % ALIGNED == 0 && (uintptr_t)m->data % (ALIGNED * sizeof(uint16_t)) == 0;
+}
+
+static void copy_rows(struct cuda *c, void *to, int64_t to_step, const void *from,
+                      int64_t from_step, const struct matrix *m)
+{
+    enum { THREADS = 256, EACH = 8, MOST = 65535 };
+    struct cuda_elements e = { .to = to,
+                               .from = from,
+                               .n = m->rows * m->columns,
+                               .n_dims = 2,
+                               .extent = { m->rows, m->columns },
+                               .to_stride = { to_step, 1 },
+                               .from_stride = { from_step, 1 } };
+    int64_t blocks = (m->columns + THREADS * EACH - 1) / (THREADS * EACH);
+    struct cuda_grid grid = { { (unsigned)(blocks < MOST ? blocks : MOST),
+                                (unsigned)(m->rows < MOST ? m->rows : MOST) },
+                              { THREADS },
+                              0 };
+    hp_cuda_launch(c, hp_cuda_function(c, hp_cuda_module(c, "move", hp_cuda_move), "rows_2"),
+                   &grid, (void *[]){ &e });
+}
+
+/* False: nothing is done, as rows are aligned, or copies are not worth it. */
+static bool multiply_copies(struct cuda *c, const struct hp_cuda_product *given)
+{
+    static const double least = 1e8, most = 1e9; /* multiply-adds; elements */
+    struct hp_cuda_product p = *given;
+    struct matrix m[3] = {
+        matrix_of(p.to, &p.to_row, p.rows, &p.to_column, p.columns),
+        matrix_of(p.from[0], &p.from_row, p.rows, &p.from_summed[0], p.summed),
+        matrix_of(p.from[1], &p.from_summed[1], p.summed, &p.from_column, p.columns),
+    };
+    int64_t used = 0, old[3];
+    if (p.real != REAL_BF16 || p.each != 1 ||
+        (double)p.rows * (double)p.columns * (double)p.summed < least)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        m[i].is_apart = !is_aligned(&m[i]);
+        old[i] = *m[i].step;
+        if (m[i].is_apart) {
+            *m[i].step = (m[i].columns + ALIGNED - 1) / ALIGNED * ALIGNED;
+            used += *m[i].step * m[i].rows;
+        }
+    }
+    if (used == 0 || (double)used > most)
+        return false;
+    uint16_t *room = hp_cuda_product_scratch(c, (size_t)used * sizeof *room);
+    if (!room) /* the card's status tells */
+        return true;
+    for (int i = 0; i < 3; i++) {
+        if (!m[i].is_apart)
+            continue;
+        if (i > 0 || !p.fresh)
+            copy_rows(c, room, *m[i].step, m[i].data, old[i], &m[i]);
+        *(i == 0 ? (const void **)&p.to : &p.from[i - 1]) = room;
+        room += *m[i].step * m[i].rows;
+    }
+    bool done = begin_product(c, &p);
+    if (done && m[0].is_apart)
+        copy_rows(c, m[0].data, old[0], p.to, *m[0].step, &m[0]);
+    return done;
+}
+
+bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
+{
+    struct hp_cuda_product p = *given;
+    if (!fits(&p))
+        exchange(&p);
+    return fits(&p) && (multiply_copies(c, &p) || begin_product(c, &p));
 }
 
 bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const struct target *t)
@@ -177,17 +267,20 @@ bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const stru
     struct factor f[2];
     struct loops loops;
     struct product p;
-    if (t->formula || !find_factors(call, t, f) || !find_loops(call, t, f, &loops) ||
-        !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
+    if (t->formula || !find_factors(call, t, f) ||
+        hp_call_real(call, f[0].o, f[0].grad) != hp_call_real(call, f[1].o, f[1].grad) ||
+        !find_loops(call, t, f, &loops) || !hp_product(&p, &loops) || p.m * p.n * p.k < LEAST)
         return false;
     int each = longest_apart(&p), first = p.swapped ? 1 : 0;
     struct hp_cuda_product steps = in_steps(&p, each);
-    int64_t size = (int64_t)hp_real_bytes(call->real);
+    steps.real = hp_call_real(call, t->to, t->grad);
+    steps.from_real = hp_call_real(call, f[0].o, f[0].grad);
+    int64_t size = (int64_t)hp_real_bytes(steps.real);
+    int64_t from_size = (int64_t)hp_real_bytes(steps.from_real);
     bool done = true;
     p.outer.extent[each] = 1;
     if (hp_loops_points(&p.outer) > MOST_PRODUCTS)
         return false;
-    steps.real = call->real;
     steps.factor = t->constant[0];
     while (done && hp_loops_next(&p.outer)) {
         steps.fresh = t->fresh && begins_sum(&p);
@@ -195,7 +288,7 @@ bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const stru
         for (int i = 0; i < 2; i++) {
             int from = i ^ first;
             steps.from[i] = (const char *)view_of(call, f[from].o, f[from].grad)->data +
-                            p.outer.at[1 + from] * size;
+                            p.outer.at[1 + from] * from_size;
         }
         done = hp_cuda_multiply_matrices(c, &steps);
     }

@@ -10,7 +10,7 @@ struct cuda;
 /* to[row, column] = factor * the sum of from[0][row, summed] from[1][summed, column], for each
  * of `each` such products; added to what is there unless it is fresh. Steps count elements. */
 struct hp_cuda_product {
-    enum real real;
+    enum real real, from_real; /* of to; of both factors */
     bool fresh;
     double factor;
     void *to;

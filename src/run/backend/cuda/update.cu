@@ -1,5 +1,6 @@
 // Updates of parameters by the formulas of run/optimizer/update.inc, and sums of squares.
 #include "run/backend/cuda/arguments.h"
+#include "run/backend/cuda/bf16.inc"
 #include "run/optimizer/coefficients.h"
 
 template <class F> static __device__ void for_each(long long n, F f)
@@ -12,46 +13,60 @@ template <class F> static __device__ void for_each(long long n, F f)
 static __device__ float root_of(float x) { return sqrtf(x); }
 static __device__ double root_of(double x) { return sqrt(x); }
 
-template <class T> static __device__ void sgd(const cuda_update &p, const struct update &u)
+// Element i of the parameter, and of its copy in bf16.
+template <class T> static __device__ void put(const cuda_update &p, long long i, T value)
 {
-    const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate);
-    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
-    T *w = (T *)p.param;
-    for_each(p.n, [&](long long i) { w[i] = old[i] - rate * (scale * g[i] + decay * old[i]); });
+    ((T *)p.param)[i] = value;
+    if (p.rounded)
+        ((bf16 *)p.rounded)[i] = bf16(value);
 }
 
-template <class T> static __device__ void momentum(const cuda_update &p, const struct update &u)
+// Gradients are of type G, all else of type T.
+template <class T, class G> static __device__ void sgd(const cuda_update &p, const struct update &u)
+{
+    const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate);
+    const T *old = (const T *)p.old;
+    const G *g = (const G *)p.gradient;
+    for_each(p.n, [&](long long i) { put(p, i, T(old[i] - rate * (scale * T(g[i]) + decay * old[i]))); });
+}
+
+template <class T, class G> static __device__ void momentum(const cuda_update &p, const struct update &u)
 {
     const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate), beta = T(u.beta1);
-    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
-    T *w = (T *)p.param, *v = (T *)p.state[0];
+    const T *old = (const T *)p.old;
+    const G *g = (const G *)p.gradient;
+    T *v = (T *)p.state[0];
     for_each(p.n, [&](long long i) {
-        v[i] = beta * v[i] + (scale * g[i] + decay * old[i]);
-        w[i] = old[i] - rate * v[i];
+        v[i] = beta * v[i] + (scale * T(g[i]) + decay * old[i]);
+        put(p, i, T(old[i] - rate * v[i]));
     });
 }
 
-template <class T> static __device__ void adam(const cuda_update &p, const struct update &u)
+template <class T, class G> static __device__ void adam(const cuda_update &p, const struct update &u)
 {
     const T scale = T(u.scale), decay = T(u.decay), rate = T(u.rate);
     const T beta1 = T(u.beta1), beta2 = T(u.beta2), rest1 = T(1 - u.beta1), rest2 = T(1 - u.beta2);
     const T keep = T(u.keep), root = T(u.root), epsilon = T(u.epsilon);
-    const T *old = (const T *)p.old, *g = (const T *)p.gradient;
-    T *w = (T *)p.param, *m = (T *)p.state[0], *v = (T *)p.state[1];
+    const T *old = (const T *)p.old;
+    const G *g = (const G *)p.gradient;
+    T *m = (T *)p.state[0], *v = (T *)p.state[1];
     for_each(p.n, [&](long long i) {
-        T gradient = scale * g[i] + decay * old[i];
+        T gradient = scale * T(g[i]) + decay * old[i];
         m[i] = beta1 * m[i] + rest1 * gradient;
         v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-        w[i] = keep * old[i] - rate * m[i] / (root * root_of(v[i]) + epsilon);
+        put(p, i, T(keep * old[i] - rate * m[i] / (root * root_of(v[i]) + epsilon)));
     });
 }
 
-extern "C" __global__ void sgd_f32(cuda_update p, struct update u) { sgd<float>(p, u); }
-extern "C" __global__ void sgd_f64(cuda_update p, struct update u) { sgd<double>(p, u); }
-extern "C" __global__ void momentum_f32(cuda_update p, struct update u) { momentum<float>(p, u); }
-extern "C" __global__ void momentum_f64(cuda_update p, struct update u) { momentum<double>(p, u); }
-extern "C" __global__ void adam_f32(cuda_update p, struct update u) { adam<float>(p, u); }
-extern "C" __global__ void adam_f64(cuda_update p, struct update u) { adam<double>(p, u); }
+extern "C" __global__ void sgd_f32(cuda_update p, struct update u) { sgd<float, float>(p, u); }
+extern "C" __global__ void sgd_f64(cuda_update p, struct update u) { sgd<double, double>(p, u); }
+extern "C" __global__ void sgd_bf16(cuda_update p, struct update u) { sgd<float, bf16>(p, u); }
+extern "C" __global__ void momentum_f32(cuda_update p, struct update u) { momentum<float, float>(p, u); }
+extern "C" __global__ void momentum_f64(cuda_update p, struct update u) { momentum<double, double>(p, u); }
+extern "C" __global__ void momentum_bf16(cuda_update p, struct update u) { momentum<float, bf16>(p, u); }
+extern "C" __global__ void adam_f32(cuda_update p, struct update u) { adam<float, float>(p, u); }
+extern "C" __global__ void adam_f64(cuda_update p, struct update u) { adam<double, double>(p, u); }
+extern "C" __global__ void adam_bf16(cuda_update p, struct update u) { adam<float, bf16>(p, u); }
 
 // Squares. The order of all additions follows from the number of elements alone.
 
@@ -79,6 +94,10 @@ template <class T> static __device__ void square(const T *x, long long n, double
 }
 
 extern "C" __global__ void square_f32(const float *x, long long n, double *sums)
+{
+    square(x, n, sums);
+}
+extern "C" __global__ void square_bf16(const bf16 *x, long long n, double *sums)
 {
     square(x, n, sums);
 }
