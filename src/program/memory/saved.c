@@ -1,6 +1,8 @@
 /* The tensors that operators keep for their backward halves in addition to the tensors of the
  * graph: masks of dropouts, and tensors that a framework saves, above all one that runs
  * operator by operator. */
+#include <math.h>
+
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
@@ -82,12 +84,12 @@ static const struct eager_row nothing_saved;
 /* Tensors of the loss, as large as the logits. By default a framework that runs operator by
  * operator has three: the logarithms of probabilities, their errors, and the errors of the
  * logits. A single kernel for all of the loss needs none. */
-static int loss_tensors(const struct hypar_plan *plan)
+static double loss_tensors(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };
     double tensors = hp_framework_memory(&plan->simulation)->logits_fp32;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
-    return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
+    return tensors > 0 ? tensors : eager ? EAGER : 0;
 }
 
 /* Bytes of each element of these tensors: of fp32, but where the model computes the loss from
@@ -141,7 +143,7 @@ static int saved_bytes(const struct hypar_plan *plan, int op, bool host)
 /* Tensors of fp32, or of the loss, that the backward pass of an operator needs while it runs.
  * A cross entropy of classes that are divided has one more; a batch norm is written out where
  * its statistics are those of several replicas' samples. */
-static int wide_errors(const struct hypar_plan *plan, int op)
+static double wide_errors(const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct split *split = &plan->ops[op].split;
@@ -149,8 +151,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     int n = row_of(plan, nest->kind)->wide_errors;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
-        return (loss_tensors(plan) > 1 ? loss_tensors(plan) - 1 : 0) +
-               (eager && hp_degree(split, classes) > 1);
+        return fmax(loss_tensors(plan) - 1, 0) + (eager && hp_degree(split, classes) > 1);
     if (!eager)
         return 0;
     if (nest->kind == OP_BATCH_NORM &&
@@ -163,9 +164,9 @@ static int wide_errors(const struct hypar_plan *plan, int op)
 static int error_bytes(const struct hypar_plan *plan, int op)
 {
     enum op_kind kind = plan->graph->ops[op].kind;
-    int wide =
-            wide_errors(plan, op) *
-            (kind == OP_CROSS_ENTROPY ? loss_bytes(plan, op) : hp_precision_bytes(HYPAR_FP32)),
+    int tensor =
+            kind == OP_CROSS_ENTROPY ? loss_bytes(plan, op) : hp_precision_bytes(HYPAR_FP32),
+        wide = (int)(wide_errors(plan, op) * tensor),
         each = hp_precision_bytes(plan->precision);
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     int errors = eager && told_bytes(plan, op) != 0 ? row_of(plan, kind)->errors : 0;
