@@ -642,6 +642,13 @@ class Forms(unittest.TestCase):
                 made = graph(nn.Sequential(nn.Linear(32, 32), Norm(narrow_first, stepwise), nn.Linear(32, 5)), x)
                 norm = next(op.attrs for op in made.ops if op.kind == "rms_norm")
                 self.assertEqual((norm["saved_fp32"], norm["saved_short"]), (4, short))
+        class Shifted(Norm):
+            def forward(self, x):
+                y = x.float()
+                return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6) * (1 + self.weight.float())).type_as(x)
+        made = graph(nn.Sequential(nn.Linear(32, 32), Shifted(False, False), nn.Linear(32, 5)), x)
+        norm = next(op.attrs for op in made.ops if op.kind == "rms_norm")  # what it gives is an operand in fp32, in the graph in 16 bits
+        self.assertEqual((norm["saved_fp32"], norm["saved_short"]), (0, 2 + 2))
         made = graph(nn.Sequential(nn.Linear(32, 32), nn.RMSNorm(32), nn.GELU(approximate="tanh"), nn.Linear(32, 5)), x)
         self.assertEqual([(op.kind, op.attrs["saved_fp32"], op.attrs["saved_short"]) for op in made.ops if "saved_short" in op.attrs],
                          [("rms_norm", 0, 0), ("gelu_tanh", 0, 0)])

@@ -7,7 +7,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from .functions import is_cast, widens
+from .functions import is_cast, name_of, widens
 
 
 def saved_of(nodes, host, cards=False):
@@ -96,6 +96,9 @@ def bytes_by_element(nodes, x, host):
                 return None
             read = values.of(x)
             more = sum(t.untyped_storage().nbytes() for t in own.values()) - (0 if storage(read) in every else read.nbytes)
+            last = values.env[nodes[-1]]  # a product saves it, as wide as it is; the graph has it in the type of the parameters
+            if last.itemsize > kind.itemsize and any(name_of(user) in ("mul", "div") for user in nodes[-1].users):
+                more += last.numel() * (last.itemsize - kind.itemsize)
             found.append(max(0, more // read.numel()))
     return tuple(found)
 
