@@ -55,6 +55,6 @@ HYPAR_STAND_IN_BYTES=300 refused 4 'card 0 (stand-in): no room for [0-9]* bytes:
 HYPAR_STAND_IN_FAILS=sgd_f32 refused 4 'card 0 (stand-in): a kernel failed'
 head -c 64 "$HYPAR_CUDA_PATH/libcuda.so.1" >"$dir/libcuda.so.1"
 HYPAR_CUDA_PATH=$dir refused 4 "NVIDIA's driver: .* cut off"
-refused 3 'precision bf16 cannot be run' --precision bf16
+refused 3 'precision fp16 cannot be run' --precision fp16
 refused 2 '\-\-kernels is for --device cpu' --kernels fast
 exit $fail

@@ -174,23 +174,23 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > dp
 >
 > bandwidth     step    rate      MFU    sent  energy   memory  plan
->  12.5GB/s  2.34 ms  13.7 k   11.6 %  326 MB  1.92 J  78.2 MB  hypar, by layer
->  12.5GB/s  2.88 ms  11.1 k    9.4 %  703 MB  2.09 J   208 MB  dp 16x1x1
->    50GB/s  1.71 ms  18.8 k*  16.0 %  326 MB  1.92 J  78.2 MB  hypar, by layer
->    50GB/s  2.19 ms  14.6 k   12.4 %  703 MB  2.09 J   208 MB  dp 16x1x1
+>  12.5GB/s  2.34 ms  13.6 k   11.6 %  327 MB  1.92 J  78.3 MB  hypar, by layer
+>  12.5GB/s  2.89 ms  11.1 k    9.4 %  704 MB  2.09 J   208 MB  dp 16x1x1
+>    50GB/s  1.71 ms  18.7 k*  15.9 %  327 MB  1.92 J  78.3 MB  hypar, by layer
+>    50GB/s   2.2 ms  14.6 k   12.4 %  704 MB   2.1 J   208 MB  dp 16x1x1
 >
-> Most samples/s (*): 18.8 k of batch 32 on 16 devices, bandwidth 50GB/s, by
+> Most samples/s (*): 18.7 k of batch 32 on 16 devices, bandwidth 50GB/s, by
 > hypar.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline, by layer: layers with weights are not divided alike.
 $ cut -d, -f1-3,15- $TMP/own.csv
 > machine,devices,batch,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted,plan_of,bandwidth
-> "torus:4x4,device=npu.json",16,0.11622351927911767,78237828,16000000000,0,"",326039296,1.9206729242656158,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,0,0,none,0,hypar,12500000000
-> "torus:4x4,device=npu.json",16,0.09449127138574222,207845508,16000000000,0,"",702522840,2.092528911900826,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,0,0,none,0,dp,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1172.3853734713182,0.15950947911823524,78237828,16000000000,1,"",326039296,1.9244590700576159,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,0,0,none,0,hypar,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",911.6136049889003,0.12403004556285821,207845508,16000000000,0,"",702522840,2.0949322480928263,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,0,0,none,0,dp,50000000000
+> "torus:4x4,device=npu.json",16,0.116058674709755,78278276,16000000000,0,"",326888192,1.9208672004947358,0.39407869251360245,1.2800993576400108,0.22031838144512264,0.026370768895999975,0,0,none,0,hypar,12500000000
+> "torus:4x4,device=npu.json",16,0.09418328596698607,207885956,16000000000,0,"",703674840,2.092837094940826,0.396692165481602,1.2862259078400158,0.3639961196032083,0.045922902015999995,0,0,none,0,dp,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1171.8591261152944,0.15943788027066674,78278276,16000000000,1,"",326888192,1.924653346286736,0.39407869251360245,1.2800993576400108,0.22031838144512264,0.030156914687999973,0,0,none,0,hypar,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",910.8624330160305,0.1239278444839025,207885956,16000000000,0,"",703674840,2.095240431132826,0.396692165481602,1.2862259078400158,0.3639961196032083,0.04832623820800001,0,0,none,0,dp,50000000000
 $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep ' ms '
-> 2.34 ms  13.7 k*  11.6 %  326 MB  1.92 J  78.2 MB
+> 2.34 ms  13.6 k*  11.6 %  327 MB  1.92 J  78.3 MB
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
 $ cd $TMP; hypar explore lenet5 --on die.json --bandwidth 4GB/s --planner dp --csv die.csv | grep ' us '; word=$(grep -m 1 -o 'torus[^"]*' die.csv); echo "$word"; hypar explore lenet5 --on "$word" --bandwidth 4GB/s --planner dp | grep ' us '
 >     4GB/s  55.6 us  576 k*  3.6 %  1.48 MB  1.4 mJ  970 kB

@@ -587,7 +587,7 @@ $ grep -v graph_hash 3d.json
 >     "energy_j": 21.469361163212483,
 >     "asked": "3d",
 >     "options": "--micro-batches 8 --data 2 --tensor 4 --pipeline 2 --sequence-parallel",
->     "plan_hash": "b4e0d714d29647ce"
+>     "plan_hash": "1f1567458302abd1"
 >   }
 > }
 $ hypar check 3d.json

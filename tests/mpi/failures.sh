@@ -82,8 +82,8 @@ fails 3 "labels.npy: sample 150, element 0: 77, expected 0 to 9 for input 'label
     --data "$digits-train-x.npy,$digits-train-y.npy" --test-data "$digits-test-x.npy,labels.npy"
 
 # What cannot be run.
-hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
-fails 3 'bf16.json: precision bf16 cannot be run: fp32 and fp64 can' hypar train bf16.json
+hypar plan lenet5 --on local:2 --batch 8 --precision fp16 --planner dp -q -o fp16.json
+fails 3 'fp16.json: precision fp16 cannot be run: bf16, fp32 and fp64 can' hypar train fp16.json
 cat >opaque.json <<'GRAPH'
 {"format": "hypar-graph/1", "name": "net", "batch": 4,
  "inputs": [{"name": "x", "shape": [4, 8]}, {"name": "y", "shape": [4], "index": true}],
