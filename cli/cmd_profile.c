@@ -338,7 +338,7 @@ static enum hypar_status read_inputs(struct profiling *p, struct hypar_error *er
     return status;
 }
 
-static void tell(const struct profiling *p)
+static void report(const struct profiling *p)
 {
     if (p->args->quiet)
         return;
@@ -373,7 +373,7 @@ static enum hypar_status profile(struct profiling *p, struct hypar_error *err)
     if (status == HYPAR_OK && first)
         status = write_profile(p, err);
     if (status == HYPAR_OK && first)
-        tell(p);
+        report(p);
     return status;
 }
 

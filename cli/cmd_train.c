@@ -186,8 +186,9 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
 }
 
 /* Report the measured step and the simulated step of the same plan. */
-static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
-                              const struct hypar_train_result *result, struct hypar_error *err)
+static enum hypar_status report_step(const struct args *args, const struct hypar_plan *plan,
+                                     const struct hypar_train_result *result,
+                                     struct hypar_error *err)
 {
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
@@ -311,7 +312,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
         fflush(stdout);
     }
     if (status == HYPAR_OK && first)
-        status = tell(args, plan, &result, err);
+        status = report_step(args, plan, &result, err);
     hypar_trace_free(result.trace);
     return status == HYPAR_OK && result.stopped ? HYPAR_STOPPED : status;
 }

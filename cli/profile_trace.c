@@ -103,7 +103,7 @@ static double not_matched_s(const struct hypar_measured_added *added)
     return added->other_s + (left_s > 1e-7 * added->computed_s + 1e-11 ? left_s : 0);
 }
 
-static void tell(const struct traced *t, const struct hypar_measured_added *added)
+static void report(const struct traced *t, const struct hypar_measured_added *added)
 {
     char step[32], in[32], update[32], other[32];
     if (opt_format(t->args) == HYPAR_JSON) {
@@ -142,7 +142,7 @@ static enum hypar_status add_trace(struct traced *t, struct hypar_error *err)
     }
     status = opt_close(&out, status, err);
     if (status == HYPAR_OK)
-        tell(t, &added);
+        report(t, &added);
     return status;
 }
 

@@ -156,7 +156,7 @@ static struct truth_prediction simulate(const char *text, const struct truth_row
     struct hypar_error err;
     FILE *file = fdopen(mkstemp(path), "w");
     if (!file)
-        must(HYPAR_RUNTIME, &(struct hypar_error){ "no temporary file" });
+        must(HYPAR_RUNTIME, &(struct hypar_error){ .text = "no temporary file" });
     fputs(text, file);
     fclose(file);
     if (hypar_plan_read(&plan, path, NULL, &err) == HYPAR_OK &&
@@ -196,7 +196,7 @@ static struct known *find_known(const char *text, bool *begun)
         return k;
     k = calloc(1, sizeof *k);
     if (!k)
-        must(HYPAR_RUNTIME, &(struct hypar_error){ "out of memory" });
+        must(HYPAR_RUNTIME, &(struct hypar_error){ .text = "out of memory" });
     strcpy(k->text, text);
     k->next = known;
     return known = k;

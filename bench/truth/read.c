@@ -149,10 +149,13 @@ static void parse(struct truth_row *r, const struct csv *csv, const struct csv_r
  * Megatron-LM's tests/functional_tests), as members of its framework. */
 static const struct case_word {
     const char *in_name, *members;
+    const char *older; /* the container whose figure is the older one; NULL: "lts" */
 } case_words[] = {
-    /* compiled, in plain PyTorch: the logits, less their maximum, and their exponentials */
-    { "cross_entropy_loss_fusion", ",logits_fp32=3" },
-    { "defer_embedding_wgrad", ",deferred_logits=2" }, /* --wgrad-deferral-limit 2 */
+    /* Compiled: the kept probabilities, a copy of them that becomes the error, and the error in
+     * 16 bits. The file of "dev" on A100s is of 2025; that of "lts" was measured again in 2026,
+     * and its tensors are as large as those on H100 and GB200 in the files of that year. */
+    { "cross_entropy_loss_fusion", ",logits_fp32=2.5", "dev" },
+    { "defer_embedding_wgrad", ",deferred_logits=2", NULL }, /* --wgrad-deferral-limit 2 */
 };
 
 static bool says(const struct truth_row *r, const char *word)
@@ -233,14 +236,23 @@ static const char *why_not(const struct truth_row *r)
     return NULL;
 }
 
+/* The container with the older figures of a case. */
+static const char *older_container(const struct truth_row *r)
+{
+    for (size_t i = 0; i < sizeof case_words / sizeof case_words[0]; i++)
+        if (case_words[i].older && says(r, case_words[i].in_name))
+            return case_words[i].older;
+    return "lts";
+}
+
 /* A figure of an older container is left out where it is another than that of the newer one,
  * although both have the same settings: it is older than these, as the table says of some. */
 static void leave_out_old(struct truth_row *rows, int n)
 {
     static const double same = 0.1;
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < n && strcmp(rows[i].container, "lts") == 0; k++)
-            if (!rows[i].left_out && strcmp(rows[k].container, "dev") == 0 &&
+        for (int k = 0; k < n && strcmp(rows[i].container, older_container(&rows[i])) == 0; k++)
+            if (!rows[i].left_out && strcmp(rows[k].container, rows[i].container) != 0 &&
                 strcmp(rows[i].model, rows[k].model) == 0 && rows[i].peak_bytes > 0 &&
                 fabs(log(rows[i].peak_bytes / rows[k].peak_bytes)) > same)
                 rows[i].left_out = "two containers' memory differs: older than the settings";

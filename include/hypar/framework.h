@@ -74,7 +74,8 @@ struct hypar_framework_memory {
                                   of what it handed out */
     double logits_fp32; /* tensors in fp32 as large as the logits, at the loss; usual: 0. The
                            first is kept from the forward to the backward half in place of the
-                           short logits, the others are there in the backward half */
+                           short logits, the others are there in the backward half; a half is in
+                           16 bits */
     double deferred_logits; /* micro-batches whose errors of the logits wait for the gradient of
                                the last product's weights */
     bool flat_gradients; /* gradients lie in buffers that last from step to step, whatever the

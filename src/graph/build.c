@@ -415,7 +415,9 @@ static enum hypar_status append_op(struct graph_builder *b, const struct op_requ
 {
     struct hypar_graph *g = b->graph;
     struct binding *binding = NEW(&b->scratch, struct binding, 1);
-    *binding = (struct binding){ .row = &hp_op[request->kind], .batch = g->batch, .err = err };
+    binding->row = &hp_op[request->kind];
+    binding->batch = g->batch;
+    binding->err = err;
     const struct nest *nest;
 
     if (g->n_ops == HP_MAX_OPS)

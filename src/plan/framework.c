@@ -72,7 +72,7 @@ static const struct member {
     { "workspaces", NUMBER(memory.workspaces, 0, 1e6), .whole = true, .summary = "handles and streams with a workspace for products (0: as usual)" },
     { "workspace_bytes", BYTES(memory.workspace_bytes), .summary = "bytes of a workspace (0: as usual for the device)" },
     { "fragmentation", NUMBER(memory.fragmentation, 0, 0.99), .summary = "memory that the allocator holds and no tensor uses, as a share of what it handed out (0: as usual)" },
-    { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .whole = true, .summary = "tensors in fp32, as large as the logits, at the loss" },
+    { "logits_fp32", NUMBER(memory.logits_fp32, 0, 16), .summary = "tensors in fp32, as large as the logits, at the loss (a half: in 16 bits)" },
     { "deferred_logits", NUMBER(memory.deferred_logits, 0, 1e6), .whole = true, .summary = "micro-batches whose errors of the logits wait for the gradient of the last weights" },
     { "flat_gradients", TRUTH, AT(memory.flat_gradients), .summary = "gradients lie in buffers that last from step to step" },
     { "bucket_copies", TRUTH, AT(memory.bucket_copies), .summary = "gradients that are summed whole are copied to buckets, which last from step to step" },

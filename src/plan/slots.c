@@ -72,33 +72,33 @@ struct stage_edges hp_stage_edges(const struct hypar_plan *plan, struct arena *a
 
 /* Times ------------------------------------------------------------------------------ */
 
-struct racing {
-    const struct slot_race *race;
+struct slot_walk {
+    const struct slot_orders *orders;
     int *time;
     int *sent_start, *sent; /* by group: stages that read from one of its own; CSR */
     struct slot missing;
     int latest; /* the end of the last slot that the current slot waits for */
 };
 
-static void list_sent(struct racing *r, struct arena *arena)
+static void list_sent(struct slot_walk *r, struct arena *arena)
 {
-    const struct slot_race *race = r->race;
-    const struct stage_edges *e = race->edges;
-    r->sent_start = hp_csr(arena, race->n_groups);
-    for (int u = 0; u < race->n_stages; u++)
+    const struct slot_orders *orders = r->orders;
+    const struct stage_edges *e = orders->edges;
+    r->sent_start = hp_csr(arena, orders->n_groups);
+    for (int u = 0; u < orders->n_stages; u++)
         for (int i = e->read_by_start[u]; i < e->read_by_start[u + 1]; i++)
-            hp_csr_count(r->sent_start, race->group[u]);
-    r->sent = NEW(arena, int, hp_csr_sum(r->sent_start, race->n_groups));
-    for (int u = 0; u < race->n_stages; u++)
+            hp_csr_count(r->sent_start, orders->group[u]);
+    r->sent = NEW(arena, int, hp_csr_sum(r->sent_start, orders->n_groups));
+    for (int u = 0; u < orders->n_stages; u++)
         for (int i = e->read_by_start[u]; i < e->read_by_start[u + 1]; i++)
-            r->sent[hp_csr_place(r->sent_start, race->group[u])] = e->read_by[i];
+            r->sent[hp_csr_place(r->sent_start, orders->group[u])] = e->read_by[i];
 }
 
 /* False: it is not over yet. */
-static bool is_over(struct racing *r, int stage, int micro, enum phase phase)
+static bool is_over(struct slot_walk *r, int stage, int micro, enum phase phase)
 {
     struct slot slot = { stage, micro, phase };
-    int time = r->time[hp_slot_place(r->race, &slot)];
+    int time = r->time[hp_slot_place(r->orders, &slot)];
     r->latest = time > r->latest ? time : r->latest;
     if (!time)
         r->missing = slot;
@@ -107,18 +107,18 @@ static bool is_over(struct racing *r, int stage, int micro, enum phase phase)
 
 /* Have all stages that read from the group's stages done their forward slots? Then the messages
  * that the group sent forward have been received, and the group may go backward. */
-static bool is_received(struct racing *r, const struct slot *slot)
+static bool is_received(struct slot_walk *r, const struct slot *slot)
 {
-    int group = r->race->group[slot->stage];
+    int group = r->orders->group[slot->stage];
     for (int i = r->sent_start[group]; i < r->sent_start[group + 1]; i++)
         if (!is_over(r, r->sent[i], slot->micro, PHASE_FORWARD))
             return false;
     return true;
 }
 
-static bool is_ready(struct racing *r, const struct slot *slot)
+static bool is_ready(struct slot_walk *r, const struct slot *slot)
 {
-    const struct stage_edges *e = r->race->edges;
+    const struct stage_edges *e = r->orders->edges;
     int s = slot->stage, m = slot->micro;
     switch (slot->phase) {
     case PHASE_FORWARD:
@@ -136,19 +136,20 @@ static bool is_ready(struct racing *r, const struct slot *slot)
     }
 }
 
-bool hp_slot_times(const struct slot_race *race, struct slot_times *out, struct arena *arena)
+bool hp_slot_times(const struct slot_orders *orders, struct slot_times *out,
+                   struct arena *arena)
 {
-    struct racing r = { .race = race };
-    int *at = NEW(arena, int, race->n_groups), *now = NEW(arena, int, race->n_groups);
+    struct slot_walk r = { .orders = orders };
+    int *at = NEW(arena, int, orders->n_groups), *now = NEW(arena, int, orders->n_groups);
     int waiting = -1;
     list_sent(&r, arena);
     out->time = r.time =
-        NEW(arena, int, (int64_t)race->n_stages * race->n_micro * PHASE_UPDATE);
+        NEW(arena, int, (int64_t)orders->n_stages * orders->n_micro * PHASE_UPDATE);
     for (bool moved = true; moved;) {
         moved = false;
         waiting = -1;
-        for (int g = 0; g < race->n_groups; g++) {
-            const struct slot_order *order = &race->order[g];
+        for (int g = 0; g < orders->n_groups; g++) {
+            const struct slot_order *order = &orders->order[g];
             for (; at[g] < order->n; at[g]++) {
                 const struct slot *slot = &order->slot[at[g]];
                 r.latest = now[g];
@@ -156,12 +157,12 @@ bool hp_slot_times(const struct slot_race *race, struct slot_times *out, struct 
                     break;
                 now[g] = r.latest + 1;
                 if (slot->phase != PHASE_UPDATE)
-                    r.time[hp_slot_place(race, slot)] = now[g];
+                    r.time[hp_slot_place(orders, slot)] = now[g];
                 moved = true;
             }
-            bool itself = race->group[r.missing.stage] == g; /* that one is to be told */
+            bool itself = orders->group[r.missing.stage] == g; /* that one is to be told */
             if (at[g] < order->n &&
-                (waiting < 0 || (itself && race->group[out->missing.stage] != waiting))) {
+                (waiting < 0 || (itself && orders->group[out->missing.stage] != waiting))) {
                 waiting = g;
                 out->missing = r.missing;
             }
@@ -210,7 +211,7 @@ bool hp_slot_find(const char *text, struct slot *out)
 struct checked_order {
     const struct hypar_plan *plan;
     const struct device_groups *groups;
-    const struct slot_race *race;
+    const struct slot_orders *orders;
     bool *seen;    /* by place */
     int *forward;  /* by group and micro-batch: the last stage forward, -1 */
     int *backward; /* ... and backward, n_stages */
@@ -220,23 +221,23 @@ struct checked_order {
 static enum hypar_status check_slot(struct checked_order *c, int group, const struct slot *slot,
                                     struct hypar_error *err)
 {
-    const struct slot_race *race = c->race;
-    if (slot->stage >= race->n_stages || c->groups->of_stage[slot->stage] != group)
+    const struct slot_orders *orders = c->orders;
+    if (slot->stage >= orders->n_stages || c->groups->of_stage[slot->stage] != group)
         return hp_fail(err, HYPAR_INFEASIBLE, "stage %d is not on its devices", slot->stage);
-    if (slot->micro >= race->n_micro)
-        return hp_fail(err, HYPAR_INFEASIBLE, "there are %d micro-batches", race->n_micro);
-    bool *seen = &c->seen[hp_slot_place(race, slot)];
-    int *forward = &c->forward[group * race->n_micro + slot->micro];
-    int *backward = &c->backward[group * race->n_micro + slot->micro];
+    if (slot->micro >= orders->n_micro)
+        return hp_fail(err, HYPAR_INFEASIBLE, "there are %d micro-batches", orders->n_micro);
+    bool *seen = &c->seen[hp_slot_place(orders, slot)];
+    int *forward = &c->forward[group * orders->n_micro + slot->micro];
+    int *backward = &c->backward[group * orders->n_micro + slot->micro];
     if (*seen)
         return hp_fail(err, HYPAR_INFEASIBLE, "it is listed twice");
     *seen = true;
     if (slot->phase == PHASE_FORWARD) {
-        if (*backward < race->n_stages || *forward > slot->stage)
+        if (*backward < orders->n_stages || *forward > slot->stage)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "it comes after %c%d.%d, expected forward by stage, then backward",
-                           *backward < race->n_stages ? 'B' : 'F',
-                           *backward < race->n_stages ? *backward : *forward, slot->micro);
+                           *backward < orders->n_stages ? 'B' : 'F',
+                           *backward < orders->n_stages ? *backward : *forward, slot->micro);
         *forward = slot->stage;
     } else if (slot->phase == PHASE_BACKWARD) {
         if (*backward < slot->stage)
@@ -253,11 +254,11 @@ static enum hypar_status check_whole(const struct checked_order *c, struct hypar
 {
     char text[SLOT_TEXT_BYTES];
     struct slot slot;
-    for (slot.stage = 0; slot.stage < c->race->n_stages; slot.stage++)
-        for (slot.micro = 0; slot.micro < c->race->n_micro; slot.micro++)
+    for (slot.stage = 0; slot.stage < c->orders->n_stages; slot.stage++)
+        for (slot.micro = 0; slot.micro < c->orders->n_micro; slot.micro++)
             for (int p = 0; p < (c->apart ? 3 : 2); p++) {
                 slot.phase = (enum phase)p;
-                if (!c->seen[hp_slot_place(c->race, &slot)])
+                if (!c->seen[hp_slot_place(c->orders, &slot)])
                     return hp_fail(err, HYPAR_INFEASIBLE, "slots[%d]: %s is missing",
                                    c->groups->of_stage[slot.stage], hp_slot_text(&slot, text));
             }
@@ -269,9 +270,9 @@ static enum hypar_status check_race(const struct checked_order *c, struct arena 
 {
     struct slot_times times;
     char waits[SLOT_TEXT_BYTES], missing[SLOT_TEXT_BYTES];
-    if (hp_slot_times(c->race, &times, scratch))
+    if (hp_slot_times(c->orders, &times, scratch))
         return HYPAR_OK;
-    const struct slot *slot = &c->race->order[times.group].slot[times.slot];
+    const struct slot *slot = &c->orders->order[times.group].slot[times.slot];
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "the slots deadlock: device %d waits in slots[%d][%d], %s, for %s",
                    c->plan->stages[c->groups->first[times.group]].device[0], times.group,
@@ -282,11 +283,11 @@ static enum hypar_status check_race(const struct checked_order *c, struct arena 
 static enum hypar_status check_orders(struct checked_order *c, struct arena *scratch,
                                       struct hypar_error *err)
 {
-    const struct slot_race *race = c->race;
+    const struct slot_orders *orders = c->orders;
     char text[SLOT_TEXT_BYTES];
-    for (int g = 0; g < race->n_groups; g++)
-        for (int i = 0; i < race->order[g].n; i++) {
-            const struct slot *slot = &race->order[g].slot[i];
+    for (int g = 0; g < orders->n_groups; g++)
+        for (int i = 0; i < orders->order[g].n; i++) {
+            const struct slot *slot = &orders->order[g].slot[i];
             c->apart |= slot->phase == PHASE_GRADIENT;
             TRY(hp_in(err, check_slot(c, g, slot, err), "slots[%d][%d]: %s", g, i,
                       hp_slot_text(slot, text)));
@@ -315,17 +316,17 @@ enum hypar_status hp_check_slots(const struct hypar_plan *plan, struct hypar_err
     struct arena scratch = { 0 };
     struct device_groups groups = hp_device_groups(plan, &scratch);
     struct stage_edges edges = hp_stage_edges(plan, &scratch);
-    struct slot_race race = { plan->n_stages, (int)plan->schedule.micro_batches,
-                              groups.n,       groups.of_stage,
-                              plan->order,    &edges };
-    int64_t n = (int64_t)groups.n * race.n_micro;
-    struct checked_order c = { .plan = plan, .groups = &groups, .race = &race };
-    c.seen = NEW(&scratch, bool, (int64_t)race.n_stages *race.n_micro *PHASE_UPDATE);
+    struct slot_orders orders = { plan->n_stages, (int)plan->schedule.micro_batches,
+                                  groups.n,       groups.of_stage,
+                                  plan->order,    &edges };
+    int64_t n = (int64_t)groups.n * orders.n_micro;
+    struct checked_order c = { .plan = plan, .groups = &groups, .orders = &orders };
+    c.seen = NEW(&scratch, bool, (int64_t)orders.n_stages *orders.n_micro *PHASE_UPDATE);
     c.forward = NEW(&scratch, int, n);
     c.backward = NEW(&scratch, int, n);
     for (int64_t i = 0; i < n; i++) {
         c.forward[i] = -1;
-        c.backward[i] = race.n_stages;
+        c.backward[i] = orders.n_stages;
     }
     enum hypar_status status = HYPAR_OK;
     if (plan->n_orders != groups.n)

@@ -45,7 +45,7 @@ struct stage_edges hp_stage_edges(const struct hypar_plan *plan, struct arena *a
 /* Orders of slots to check. A slot waits for the stages that its stage reads from. A backward
  * slot waits for the errors of the stages that read from its stage, and until all messages that
  * the group sent forward have been received. */
-struct slot_race {
+struct slot_orders {
     int n_stages, n_micro, n_groups;
     const int *group; /* by stage */
     const struct slot_order *order;
@@ -60,11 +60,12 @@ struct slot_times {
     int group, slot;
     struct slot missing;
 };
-bool hp_slot_times(const struct slot_race *race, struct slot_times *out, struct arena *arena);
+bool hp_slot_times(const struct slot_orders *orders, struct slot_times *out,
+                   struct arena *arena);
 
-static inline int64_t hp_slot_place(const struct slot_race *race, const struct slot *slot)
+static inline int64_t hp_slot_place(const struct slot_orders *orders, const struct slot *slot)
 {
-    return ((int64_t)slot->stage * race->n_micro + slot->micro) * PHASE_UPDATE + slot->phase;
+    return ((int64_t)slot->stage * orders->n_micro + slot->micro) * PHASE_UPDATE + slot->phase;
 }
 
 /* "F0.3", "B0.3", "W0.3", "U0.0": phase, stage and micro-batch, and back: false if it is none.

@@ -123,16 +123,17 @@ static void add_group(struct schedule *s, const struct hypar_plan *plan,
 /* The time at which the stages that receive the messages of a slot have run the receiving
  * slots. The receiving stages are those that the slot reads from; in a program without a
  * backward half, those that read from the slot. */
-static int received_at(const struct slot_race *race, const int *time, const struct slot *slot)
+static int received_at(const struct slot_orders *orders, const int *time,
+                       const struct slot *slot)
 {
-    const struct stage_edges *e = race->edges;
+    const struct stage_edges *e = orders->edges;
     bool back = slot->phase == PHASE_BACKWARD;
     const int *start = back ? e->reads_start : e->read_by_start;
     const int *list = back ? e->reads : e->read_by;
     int latest = 0;
     for (int i = start[slot->stage]; i < start[slot->stage + 1]; i++) {
         struct slot to = { list[i], slot->micro, slot->phase };
-        int at = time[hp_slot_place(race, &to)];
+        int at = time[hp_slot_place(orders, &to)];
         latest = at > latest ? at : latest;
     }
     return latest;
@@ -143,23 +144,23 @@ static int received_at(const struct slot_race *race, const int *time, const stru
  * the same time. A device that waits for the receivers at the end of this slot waits for slots
  * of no later time; their tasks wait only for slots of earlier times. So no cycle of waiting
  * arises. */
-static void find_until(struct slot_list *list, const struct slot_race *race,
+static void find_until(struct slot_list *list, const struct slot_orders *orders,
                        const struct slot_order *order, const int *time, enum phase last,
                        struct arena *arena)
 {
-    int *latest = NEW(arena, int, race->n_micro);
+    int *latest = NEW(arena, int, orders->n_micro);
     list->until = NEW(arena, int, list->n_slots);
     for (int i = 0; i < order->n; i++) {
         const struct slot *slot = &order->slot[i];
         list->until[i] = i + 1 < list->n_slots ? i + 1 : i;
         if (slot->phase != last && slot->phase != PHASE_GRADIENT)
             continue;
-        int at = slot->phase == last ? received_at(race, time, slot) : 0;
+        int at = slot->phase == last ? received_at(orders, time, slot) : 0;
         int *so_far = &latest[slot->micro];
         *so_far = at > *so_far ? at : *so_far;
         int until = i + 1;
         while (until < order->n && order->slot[until].phase != PHASE_UPDATE &&
-               time[hp_slot_place(race, &order->slot[until])] < *so_far)
+               time[hp_slot_place(orders, &order->slot[until])] < *so_far)
             until++;
         list->until[i] = until < list->n_slots ? until : list->n_slots - 1;
     }
@@ -172,18 +173,18 @@ static void add_groups(struct schedule *s, const struct hypar_plan *plan,
     struct device_groups groups = hp_device_groups(plan, &scratch);
     struct stage_edges edges = hp_stage_edges(plan, &scratch);
     struct slot_order *order = NEW(&scratch, struct slot_order, groups.n);
-    struct slot_race race = { plan->n_stages,  r->n_micro, groups.n,
-                              groups.of_stage, order,      &edges };
+    struct slot_orders orders = { plan->n_stages,  r->n_micro, groups.n,
+                                  groups.of_stage, order,      &edges };
     struct slot_times times;
     for (int g = 0; g < groups.n; g++) {
         add_group(s, plan, r, &groups, g, arena);
         order[g] = (struct slot_order){ s->list[g].n_slots, s->list[g].slot };
     }
-    bool ends = hp_slot_times(&race, &times, &scratch);
+    bool ends = hp_slot_times(&orders, &times, &scratch);
     assert(ends);
     (void)ends;
     for (int g = 0; g < groups.n; g++)
-        find_until(&s->list[g], &race, &order[g], times.time, hp_last_half(r), arena);
+        find_until(&s->list[g], &orders, &order[g], times.time, hp_last_half(r), arena);
     hp_arena_free(&scratch);
 }
 

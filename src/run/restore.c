@@ -90,8 +90,8 @@ static void count(struct lack *lack, const struct tensor *info, bool found, cons
     lack->constants += info->kind == TENSOR_INPUT;
 }
 
-static enum hypar_status tell(const struct trainer *t, const char *path,
-                              const struct lack *lack, struct hypar_error *err)
+static enum hypar_status report_lack(const struct trainer *t, const char *path,
+                                     const struct lack *lack, struct hypar_error *err)
 {
     char text[sizeof err->text];
     if (!lack->n)
@@ -128,7 +128,7 @@ static enum hypar_status check_resumed(const struct trainer *t, struct hypar_err
             status = hp_checkpoint_need(t->resumed, tensor[i].name, &tensor[i].shape, &at, err);
     }
     if (status == HYPAR_OK)
-        status = tell(t, t->options->resume, &lack, err);
+        status = report_lack(t, t->options->resume, &lack, err);
     hp_arena_free(&scratch);
     return status;
 }
@@ -150,7 +150,7 @@ static enum hypar_status check_values(const struct trainer *t, struct hypar_erro
         if (found)
             TRY(hp_checkpoint_need(t->values, info->name, &info->shape, &at, err));
     }
-    return tell(t, t->graph->values_path, &lack, err);
+    return report_lack(t, t->graph->values_path, &lack, err);
 }
 
 /* An ONNX file may contain no values at all: planning needs none. */
@@ -166,7 +166,7 @@ static enum hypar_status check_weights(const struct trainer *t, struct hypar_err
                   hp_weights_has(t->weights, t->graph->tensors[i].name),
                   t->graph->tensors[i].name);
     if (lack.n < lack.of || !lack.of)
-        return tell(t, t->graph->weights.path, &lack, err);
+        return report_lack(t, t->graph->weights.path, &lack, err);
     snprintf(text, sizeof text, "%.400s: has no values: all %d parameters are drawn at random",
              t->graph->weights.path, lack.of);
     note(t, text);

@@ -36,7 +36,7 @@ static void ask(struct stall *s)
 }
 
 /* Report the first rank that has not answered. */
-static void tell(struct stall *s)
+static void report(struct stall *s)
 {
     int r = 0;
     while (r < s->n && (!s->awaited[r] || s->answered[r]))
@@ -67,5 +67,5 @@ void hp_stall_look(struct stall *s, double now)
     if (!s->asked && now - s->since_s >= s->next_s - s->after_s / 2)
         ask(s);
     if (now - s->since_s >= s->next_s + slow_s * s->rank / s->n) /* one rank after another */
-        tell(s);
+        report(s);
 }

@@ -310,7 +310,7 @@ struct due {
     bool save, test;
 };
 
-static enum word tell(struct trainer *t, enum word word, struct due *due)
+static enum word share_word(struct trainer *t, enum word word, struct due *due)
 {
     int32_t said[3] = { (int32_t)word, due->save, due->test };
     for (int r = 1; t->rank == 0 && r < t->n_ranks; r++)
@@ -436,7 +436,7 @@ static enum hypar_status end_window(struct trainer *t, const struct window *w, e
         .test = t->test.program && is_due(t->options->test_every, *word, w->before, step),
     };
     report_steps(t, w);
-    *word = tell(t, *word, &due);
+    *word = share_word(t, *word, &due);
     if (*word == WORD_NOT_FINITE)
         return not_finite(t, step, w->steps, w->loss, w->n_losses, err);
     if (due.save) /* first, because a test may fail */

@@ -405,7 +405,7 @@ static void ask_lesser(struct tried *t, int rows, double links, int *best)
     if (is_enough(t) || !hp_nearby_begin(&n, t->problem, rows, links))
         return;
     n.problem.options = &with;
-    n.problem.lesser = true;
+    n.problem.within_auto = true;
     if (hp_run_auto(t->self, &n.problem, &t->found[i], NULL) == HYPAR_OK) {
         t->verdict[i] = hp_carry_found(t->problem, &n, t->found[i]);
         t->n++;
@@ -421,7 +421,7 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
 {
     const struct hypar_machine *machine = t->problem->machine;
     int all = hp_machine_rows(machine), fewer = hp_machine_fewer_rows(machine, all);
-    if (*best == best_of_others || *best < 0 || !fits(t, *best) || t->problem->lesser ||
+    if (*best == best_of_others || *best < 0 || !fits(t, *best) || t->problem->within_auto ||
         t->problem->options->budget_s > 0 || t->problem->options->proposals > 0)
         return;
     if (fewer > 0)
@@ -449,7 +449,7 @@ static struct equal_plan equal_plan(const struct tried *t, int i)
 static int choose_equal(const struct tried *t, int best)
 {
     int chosen = best;
-    if (best < 0 || !fits(t, best) || !t->simulated || t->problem->lesser ||
+    if (best < 0 || !fits(t, best) || !t->simulated || t->problem->within_auto ||
         t->problem->options->objective != HYPAR_TIME)
         return best;
     struct equal_plan fastest = equal_plan(t, best), now = fastest;

@@ -144,7 +144,8 @@ static bool is_one_of(const struct hunt *h, const struct planner *planner, enum 
     if (h->alone)
         return planner == h->self;
     return planner != h->self->random_search && hp_may_try(h->self, planner, h->given) &&
-           (which == ALL || (which == ASK_LINKS ? planner->asks_links : planner->knows_unlike));
+           (which == ALL ||
+            (which == ASK_LINKS ? planner->asks_links : planner->unequal_shares));
 }
 
 /* Run all planners, those whose choice depends on the links' bandwidth, or those for unlike

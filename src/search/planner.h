@@ -28,8 +28,8 @@ struct problem {
     struct hypar_plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */
-    bool lesser;   /* auto runs itself for a smaller machine; inside that run this is set, so it
-                      does not recurse */
+    bool within_auto; /* auto runs itself for a smaller machine; inside that run this is set, so
+                      it does not recurse */
     bool whole;    /* the caller tries subsets of the devices (subsets.h): planners need not */
     double beat_s; /* no plan that is as slow is wanted; 0: any is */
     struct straight_cuts *cuts; /* kept for all planners of a search (pipeline/solve.h); NULL:
@@ -100,13 +100,13 @@ struct planner {
      * every planner takes. Any other given option is refused, with a line that names the
      * planners that take it. */
     unsigned takes;
-    bool seeds;        /* a random search starts from its plan */
-    bool slow;         /* its search takes long: auto runs it last, remedies do not repeat it */
-    bool asks_links;   /* its choice depends on the links' bandwidth */
-    bool knows_unlike; /* the planner gives unlike devices unlike shares or stages; if plans are
-                          large, only such planners are tried on subsets of unlike devices
+    bool seeds;      /* a random search starts from its plan */
+    bool slow;       /* its search takes long: auto runs it last, remedies do not repeat it */
+    bool asks_links; /* its choice depends on the links' bandwidth */
+    bool unequal_shares; /* the planner gives unlike devices unlike shares or stages; if plans
+                          are large, only such planners are tried on subsets of unlike devices
                           (loaded planners set this, too) */
-    bool shards;       /* it shards parameters itself, as the options ask */
+    bool shards;         /* it shards parameters itself, as the options ask */
     const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };
 

@@ -63,7 +63,7 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
     struct reported reported = { .asked = problem->options };
     options.progress = pass_on_progress;
     options.who = &reported;
-    options.clip = 0;                /* the search clips every planner's plan at the end */
+    options.clip = 0;               /* the search clips every planner's plan at the end */
     struct hypar_error why = { 0 }; /* only the planner's own message is its reason */
     enum hypar_status status =
         row->plan(&plan, problem->graph, problem->machine, &options, row->who, &why);
@@ -133,7 +133,7 @@ enum hypar_status hypar_planner_register(const struct hypar_planner *row,
         .plan = plan_own,
         .not_in_auto = !row->in_auto,
         .asks_links = row->in_auto,
-        .knows_unlike = row->in_auto,
+        .unequal_shares = row->in_auto,
         .takes = takes,
         .own = row,
     };

@@ -26,6 +26,10 @@ static const struct op_case fast_cases[] = {
       ATTRS(NUM(HEADS, 2), NUM(KV_HEADS, 1)), 0 },
     { OP_ATTENTION, "long, capped", IN(ACT(2, 140, 16), ACT(2, 140, 8), ACT(2, 140, 10), ACT(2, 2, 140, 140)),
       ATTRS(NUM(HEADS, 2), NUM(KV_HEADS, 1), NUM(CAUSAL, 1), NUM(SOFT_CAP, 0.5)), 0 },
+    { OP_ATTENTION, "heads of 16 and 32, causal", IN(ACT(2, 70, 64), ACT(2, 70, 32), ACT(2, 70, 64)),
+      ATTRS(NUM(HEADS, 4), NUM(KV_HEADS, 2), NUM(CAUSAL, 1)), 0 },
+    { OP_ATTENTION, "heads of 80, other keys", IN(ACT(1, 66, 80), ACT(1, 37, 80), ACT(1, 37, 16)),
+      ATTRS(NUM(HEADS, 1)), 0 },
     { OP_ATTENTION, "windows", IN(ACT(2, 3, 17, 24), ACT(2, 3, 18, 24), ACT(2, 3, 18, 24), ACT(2, 3, 1, 17, 18)),
       ATTRS(NUM(HEADS, 2)), 0 },
     { OP_CONV, "3x3, large", IN(ACT(3, 19, 23, 21), MAKE, MAKE),
@@ -66,6 +70,11 @@ static const struct op_case fast_cases[] = {
     { OP_GLOBAL_MAX_POOL, "large", IN(ACT(3, 5, 30, 31)), NULL, 0 },
     { OP_TRANSPOSE, "large", IN(ACT(3, 40, 50)), ATTRS(NUM(PERM, 0, 2, 1)), 0 },
     { OP_ROPE, "large", IN(ACT(3, 50, 64)), ATTRS(NUM(HEADS, 2)), 0 },
+};
+
+/* Products of more than 10^8 multiply-adds, with rows of an odd number of columns. */
+static const struct op_case odd_product = {
+    OP_LINEAR, "odd columns", IN(ACT(420, 352), MAKE, MAKE), ATTRS(NUM(OUT, 701)), 0
 };
 /* clang-format on */
 

@@ -56,6 +56,12 @@ static void test_sources_of_the_tree(void **state)
         for (size_t i = 0; i < ARCHS; i++)
             if (soak_length() || k % ARCHS == i)
                 compile(tree[k].name, tree[k].source, archs[i]);
+    struct arena scratch = { 0 };
+    char *flash =
+        hp_arena_printf(&scratch, "enum { HEAD = 64, VALUE = 128 };\n%s", hp_cuda_flash);
+    for (size_t i = 0; i < (soak_length() ? ARCHS : 1); i++)
+        compile("flash", flash, archs[i]);
+    hp_arena_free(&scratch);
 }
 
 /* Different texts with the same types, as one source. */

@@ -1,6 +1,8 @@
 /* The tensors that operators keep for their backward halves in addition to the tensors of the
  * graph: masks of dropouts, and tensors that a framework saves, above all one that runs
  * operator by operator. */
+#include <math.h>
+
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
@@ -81,12 +83,12 @@ static const struct eager_row eager_rows[OP_KIND_COUNT] = {
 /* Tensors of fp32 at the loss, as large as the logits. By default a framework that runs
  * operator by operator has three: the logarithms of probabilities, their errors, and the errors
  * of the logits. A single kernel for all of the loss needs none. */
-static int wide_logits(const struct hypar_plan *plan)
+static double wide_logits(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };
     double tensors = hp_framework_memory(&plan->simulation)->logits_fp32;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
-    return tensors > 0 ? (int)tensors : eager ? EAGER : 0;
+    return tensors > 0 ? tensors : eager ? EAGER : 0;
 }
 
 /* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
@@ -115,7 +117,7 @@ static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind, bool ho
 /* Tensors of fp32 that the backward pass of an operator needs while it runs. A cross entropy of
  * classes that are divided has one more; a batch norm is written out where its statistics are
  * those of several replicas' samples. */
-static int wide_errors(const struct hypar_plan *plan, int op)
+static double wide_errors(const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct split *split = &plan->ops[op].split;
@@ -123,8 +125,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
     int n = row_of(plan, nest->kind)->wide_errors;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
-        return (wide_logits(plan) > 1 ? wide_logits(plan) - 1 : 0) +
-               (eager && hp_degree(split, classes) > 1);
+        return fmax(wide_logits(plan) - 1, 0) + (eager && hp_degree(split, classes) > 1);
     if (!eager)
         return 0;
     if (nest->kind == OP_BATCH_NORM &&
@@ -136,7 +137,7 @@ static int wide_errors(const struct hypar_plan *plan, int op)
 /* Bytes of each element that the backward pass needs in addition to the plan's error. */
 static int error_bytes(const struct hypar_plan *plan, int op)
 {
-    int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
+    int wide = (int)(wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32)),
         each = hp_precision_bytes(plan->precision);
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     int errors = eager ? row_of(plan, plan->graph->ops[op].kind)->errors : 0;

@@ -261,7 +261,7 @@ const struct planner hp_planner_hybrid = {
     .shards = true,
     .slow = true,
     .asks_links = true,
-    .knows_unlike = true,
+    .unequal_shares = true,
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |
              TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE | TAKES_FIX,
 };

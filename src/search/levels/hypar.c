@@ -306,6 +306,6 @@ const struct planner hp_planner_hypar = {
 const struct planner hp_planner_accpar = {
     .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       .source = "Song et al., HPCA 2020", .exact = "no other choice of types exchanges less" },
-    .plan = plan_by_levels, .rules = &accpar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT, .knows_unlike = true,
+    .plan = plan_by_levels, .rules = &accpar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT, .unequal_shares = true,
 };
 /* clang-format on */

@@ -470,7 +470,7 @@ static enum hypar_status search(struct search *s, struct hypar_error *err)
 }
 
 /* Report the statistics of the chains. */
-static void tell(const struct search *s, struct hypar_search_info *info)
+static void report(const struct search *s, struct hypar_search_info *info)
 {
     struct hypar_search_progress p = progress_of(s);
     info->evaluated = info->proposals = p.proposals;
@@ -497,7 +497,7 @@ static enum hypar_status plan_flexflow(const struct planner *self,
         found->plan = *best;
         *best = NULL;
         if (s.n_chains)
-            tell(&s, &found->info);
+            report(&s, &found->info);
         status = hp_judge(problem, found, err);
     }
     for (int i = 0; i < s.n_chains; i++)

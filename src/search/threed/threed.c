@@ -494,6 +494,6 @@ const struct planner hp_planner_3d = {
              TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL | TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE,
     .checks_memory = true,
     .shards = true,
-    .knows_unlike = true,
+    .unequal_shares = true,
 };
 /* clang-format on */

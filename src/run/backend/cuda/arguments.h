@@ -98,6 +98,22 @@ struct cuda_attention {
     int causal, of_bias, fresh;
 };
 
+/* The vectors of heads: steps along samples, windows, members of a group, groups, and queries
+ * or keys, in elements. data NULL: there are none. */
+struct cuda_heads {
+    void *data;
+    long long n, w, g, a, row;
+};
+
+/* Attention whose scores are not stored. */
+enum { CUDA_FLASH_THREADS = 128, CUDA_FLASH_ROWS = 64 };
+struct cuda_flash {
+    struct cuda_heads x, k, v, y, dy, dx, dk, dv, m, t;
+    long long m_second, queries, keys, first_query, first_key, windows, group;
+    double scale, least; /* -infinity */
+    int causal, fresh_y, fresh_dx, fresh_dk, fresh_dv;
+};
+
 /* Some samples of a convolution; three dimensions, of which missing ones have one element. x
  * has its element at position 0, of x or of dx. */
 struct cuda_convolution {

@@ -1,32 +1,15 @@
 /* Attention by products of matrices: the scores of all queries and keys of a sample are stored
  * for a moment. */
+#include "run/backend/cuda/attention.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "kernel/walk.h"
 #include "run/backend/cuda/affine.h"
-#include "run/backend/cuda/arguments.h"
-#include "run/backend/cuda/launch.h"
 #include "run/backend/cuda/multiply.h"
 #include "run/backend/cuda/sources.h"
 #include "run/backend/narrow.h"
-
-/* An operand, at the current sample, window and member of a group. */
-struct place {
-    bool is_there;
-    enum real real;
-    char *data;
-    int64_t step[MAX_AXES], second;
-};
-
-struct attention {
-    const struct backend *b;
-    const struct kernel_call *call;
-    enum real real;             /* of operands in memory; statistics are of call->real */
-    int n, w, a, q, s, g, d, e; /* axes; w may be -1 */
-    struct place x, k, v, bias, m, t, y, dy, dx, dk, dv;
-    struct cuda_attention args;
-};
 
 static pass_set passes_of(const struct kernel_call *call)
 {
@@ -45,7 +28,7 @@ static const struct view *view_of(const struct kernel_call *call, const char *na
     return NULL;
 }
 
-static bool writes(const struct kernel_call *call, const char *name)
+bool hp_attention_writes(const struct kernel_call *call, const char *name)
 {
     struct kernel_call one = *call;
     pass_set passes = passes_of(call);
@@ -55,20 +38,21 @@ static bool writes(const struct kernel_call *call, const char *name)
     return false;
 }
 
-static bool is_fresh(const struct kernel_call *call, const char *name)
+bool hp_attention_fresh(const struct kernel_call *call, const char *name)
 {
     bool grad = name[1];
     return (grad ? call->fresh_grad : call->fresh) >> hp_operand(call->nest, name[grad]) & 1;
 }
 
-static struct place place_of(const struct kernel_call *call, const char *name, bool *fits)
+static struct attention_place place_of(const struct kernel_call *call, const char *name,
+                                       bool *fits)
 {
     const struct nest *nest = call->nest;
     const struct target target = { .axes = nest->pass[call->pass].axes };
     const struct view *view = view_of(call, name);
     bool grad = name[1];
     int o = hp_operand(nest, name[grad]);
-    struct place p = { .is_there = view != NULL, .real = call->real };
+    struct attention_place p = { .is_there = view != NULL, .real = call->real };
     struct affine f;
     if (!view)
         return p;
@@ -83,13 +67,13 @@ static struct place place_of(const struct kernel_call *call, const char *name, b
     return p;
 }
 
-static int64_t extent(const struct attention *at, int axis)
+int64_t hp_attention_extent(const struct attention *at, int axis)
 {
     return axis < 0 ? 1 : at->call->range[axis].hi - at->call->range[axis].lo;
 }
 
 /* Are vectors along the axis contiguous, and numbers of the precision of all operands? */
-static bool is_dense(const struct attention *at, const struct place *p, int axis)
+static bool is_dense(const struct attention *at, const struct attention_place *p, int axis)
 {
     return !p->is_there || (p->step[axis] == 1 && p->real == at->real);
 }
@@ -119,9 +103,9 @@ static bool prepare(struct attention *at, const struct backend *b,
     at->dv = place_of(call, "dv", &fits);
     double scale = hp_attr(attrs, ATTR_SCALE, 0, 0);
     at->args = (struct cuda_attention){
-        .heads = extent(at, at->a),
-        .queries = extent(at, at->q),
-        .keys = extent(at, at->s),
+        .heads = hp_attention_extent(at, at->a),
+        .queries = hp_attention_extent(at, at->q),
+        .keys = hp_attention_extent(at, at->s),
         .first_query = call->range[at->q].lo,
         .first_key = call->range[at->s].lo,
         .m_second = at->m.second,
@@ -147,8 +131,8 @@ struct matrix {
     int64_t row, column, each;
 };
 
-static struct matrix matrix_of(const struct attention *at, const struct place *p, int row,
-                               int column)
+static struct matrix matrix_of(const struct attention *at, const struct attention_place *p,
+                               int row, int column)
 {
     return (struct matrix){ at->real, p->data, p->step[row], p->step[column], p->step[at->a] };
 }
@@ -224,17 +208,18 @@ static struct cuda_grid queries(const struct attention *at)
 static void attend_forward(const struct attention *at)
 {
     const struct kernel_call *call = at->call;
-    bool m = writes(call, "m"), y = writes(call, "y");
+    bool m = hp_attention_writes(call, "m"), y = hp_attention_writes(call, "y");
     int64_t q = at->args.queries, s = at->args.keys;
     struct matrix scores = scores_of(at, at->args.scores);
     multiply(at, scores, matrix_of(at, &at->x, at->q, at->d),
              transposed(matrix_of(at, &at->k, at->s, at->d)),
-             (int64_t[]){ q, s, extent(at, at->d) }, at->args.scale, true);
+             (int64_t[]){ q, s, hp_attention_extent(at, at->d) }, at->args.scale, true);
     launch(at, m && y ? "statistics_weigh" : m ? "statistics" : "weigh", queries(at));
     if (y)
         multiply(at, matrix_of(at, &at->y, at->q, at->e), factors_of(at, at->args.scores),
-                 matrix_of(at, &at->v, at->s, at->e), (int64_t[]){ q, extent(at, at->e), s }, 1,
-                 is_fresh(call, "y"));
+                 matrix_of(at, &at->v, at->s, at->e),
+                 (int64_t[]){ q, hp_attention_extent(at, at->e), s }, 1,
+                 hp_attention_fresh(call, "y"));
 }
 
 /* Backward: some of dv, dx, dk. `first`: nothing has been added to gradients of keys and values
@@ -243,8 +228,10 @@ static void attend_backward(const struct attention *at, bool first)
 {
     const struct kernel_call *call = at->call;
     const struct cuda_attention *a = &at->args;
-    bool dv = writes(call, "dv"), dx = writes(call, "dx"), dk = writes(call, "dk");
-    int64_t q = a->queries, s = a->keys, d = extent(at, at->d), e = extent(at, at->e);
+    bool dv = hp_attention_writes(call, "dv"), dx = hp_attention_writes(call, "dx"),
+         dk = hp_attention_writes(call, "dk");
+    int64_t q = a->queries, s = a->keys, d = hp_attention_extent(at, at->d),
+            e = hp_attention_extent(at, at->e);
     struct matrix x = matrix_of(at, &at->x, at->q, at->d);
     struct matrix k = matrix_of(at, &at->k, at->s, at->d);
     struct matrix dy = matrix_of(at, &at->dy, at->q, at->e);
@@ -257,19 +244,20 @@ static void attend_backward(const struct attention *at, bool first)
     launch(at, !(dx || dk) ? "weigh" : dv ? "weigh_errors" : "errors", queries(at));
     if (dv)
         multiply(at, matrix_of(at, &at->dv, at->s, at->e), transposed(weights), dy,
-                 (int64_t[]){ s, e, q }, 1, is_fresh(call, "dv") && first);
+                 (int64_t[]){ s, e, q }, 1, hp_attention_fresh(call, "dv") && first);
     if (dx)
         multiply(at, matrix_of(at, &at->dx, at->q, at->d), errors, k, (int64_t[]){ q, d, s }, 1,
-                 is_fresh(call, "dx"));
+                 hp_attention_fresh(call, "dx"));
     if (dk)
         multiply(at, matrix_of(at, &at->dk, at->s, at->d), transposed(errors), x,
-                 (int64_t[]){ s, d, q }, 1, is_fresh(call, "dk") && first);
+                 (int64_t[]){ s, d, q }, 1, hp_attention_fresh(call, "dk") && first);
 }
 
 static void move_to(const struct attention *from, struct attention *at, const int64_t index[3])
 {
-    struct place *const place[] = { &at->x, &at->k,  &at->v,  &at->bias, &at->m, &at->t,
-                                    &at->y, &at->dy, &at->dx, &at->dk,   &at->dv };
+    struct attention_place *const place[] = { &at->x,  &at->k,  &at->v, &at->bias,
+                                              &at->m,  &at->t,  &at->y, &at->dy,
+                                              &at->dx, &at->dk, &at->dv };
     *at = *from;
     const int axis[] = { at->n, at->w, at->g };
     for (int i = 0; i < 11; i++)
@@ -294,8 +282,12 @@ bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
 {
     struct attention whole, at;
     const struct cuda_blas *blas;
-    if (call->nest->kind != OP_ATTENTION || writes(call, "t") || writes(call, "db") ||
-        !prepare(&whole, b, call) || !hp_cuda_blas(b->card, &blas))
+    if (call->nest->kind != OP_ATTENTION || hp_attention_writes(call, "t") ||
+        hp_attention_writes(call, "db") || !prepare(&whole, b, call))
+        return false;
+    if (hp_cuda_flash_attend(&whole))
+        return true;
+    if (!hp_cuda_blas(b->card, &blas))
         return false;
     size_t bytes = (size_t)(whole.args.heads * whole.args.queries * whole.args.keys) *
                    hp_real_bytes(call->real);
@@ -305,10 +297,10 @@ bool hp_cuda_attend(const struct backend *b, const struct kernel_call *call)
         return true;
     whole.args.scores = scratch;
     whole.args.dp = scratch + bytes;
-    whole.args.fresh = is_fresh(call, "m");
-    for (int64_t n = 0; n < extent(&whole, whole.n); n++)
-        for (int64_t w = 0; w < extent(&whole, whole.w); w++)
-            for (int64_t g = 0; g < extent(&whole, whole.g); g++) {
+    whole.args.fresh = hp_attention_fresh(call, "m");
+    for (int64_t n = 0; n < hp_attention_extent(&whole, whole.n); n++)
+        for (int64_t w = 0; w < hp_attention_extent(&whole, whole.w); w++)
+            for (int64_t g = 0; g < hp_attention_extent(&whole, whole.g); g++) {
                 move_to(&whole, &at, (int64_t[]){ n, w, g });
                 if (call->nest->pass[call->pass].backward)
                     attend_backward(&at, g == 0);

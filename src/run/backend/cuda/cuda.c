@@ -30,6 +30,11 @@ struct pinned {
     bool used;
 };
 
+struct area {
+    void *data;
+    size_t bytes;
+};
+
 struct cuda {
     struct arena arena;
     const struct cuda_driver *driver;
@@ -37,8 +42,7 @@ struct cuda {
     void *context, *stream;
     struct hypar_card card;
     struct pinned *pinned;
-    void *scratch;
-    size_t scratch_bytes;
+    struct area scratch, product_scratch;
     struct cuda_module *modules;
     struct memo by_name;
     bool tf32;
@@ -201,7 +205,8 @@ void hp_cuda_close(struct cuda *c)
     close_dnn(c);
     for (struct pinned *p = c->pinned; p; p = p->next)
         c->driver->cuMemFreeHost(p->area);
-    hp_cuda_free(c, c->scratch);
+    hp_cuda_free(c, c->scratch.data);
+    hp_cuda_free(c, c->product_scratch.data);
     for (struct cuda_module *m = c->modules; m; m = m->next)
         c->driver->cuModuleUnload(m->module);
     hp_arena_free(&c->kept_arena);
@@ -280,16 +285,26 @@ void hp_cuda_pinned_free(struct cuda *c, void *area)
             p->used = false;
 }
 
+static void *of_area(struct cuda *c, struct area *area, size_t bytes)
+{
+    if (bytes <= area->bytes)
+        return area->data;
+    hp_cuda_free(c, area->data);
+    area->data = hp_cuda_alloc(c, bytes);
+    area->bytes = area->data ? bytes : 0;
+    if (!area->data)
+        hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes of scratch", (double)bytes);
+    return area->data;
+}
+
 void *hp_cuda_scratch(struct cuda *c, size_t bytes)
 {
-    if (bytes <= c->scratch_bytes)
-        return c->scratch;
-    hp_cuda_free(c, c->scratch);
-    c->scratch = hp_cuda_alloc(c, bytes);
-    c->scratch_bytes = c->scratch ? bytes : 0;
-    if (!c->scratch)
-        hp_cuda_fail(c, HYPAR_RUNTIME, "no room for %.0f bytes of scratch", (double)bytes);
-    return c->scratch;
+    return of_area(c, &c->scratch, bytes);
+}
+
+void *hp_cuda_product_scratch(struct cuda *c, size_t bytes)
+{
+    return of_area(c, &c->product_scratch, bytes);
 }
 
 /* Kernels ------------------------------------------------------------------------------- */

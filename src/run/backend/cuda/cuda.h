@@ -50,6 +50,9 @@ void hp_cuda_pinned_free(struct cuda *c, void *area);
  * is a failure. */
 void *hp_cuda_scratch(struct cuda *c, size_t bytes);
 
+/* The same, for the operands of a product (multiply.c), which may be in scratch themselves. */
+void *hp_cuda_product_scratch(struct cuda *c, size_t bytes);
+
 /* The module called `name`, NULL if hp_cuda_module() was not called with this name yet. */
 struct cuda_module *hp_cuda_find(struct cuda *c, const char *name);
 

@@ -197,9 +197,9 @@ struct formula hp_cuda_formula(const struct kernel_call *call, int o, bool grad,
                  kind);
     else if (nest->kind == OP_DROPOUT)
         snprintf(room, FORMULA_BYTES, "%sif (kept) acc += %s / (1 - k0);",
-                 !call->mask.data ? "const bool kept = draw(p.key, @=) >= k0; "
+                 !call->mask.data ? "const bool kept = draw(p.key, @=) >= p.c[0]; "
                  : grad           ? "const bool kept = %; "
-                                  : "const bool kept = draw(p.key, @=) >= k0; % = kept; ",
+                                  : "const bool kept = draw(p.key, @=) >= p.c[0]; % = kept; ",
                  grad ? "$dy" : "$x");
     else if (copies(nest->kind))
         f.kind = FORMULA_COPIES;

@@ -3,23 +3,31 @@
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/bf16.inc"
 
+// Where numbers are bf16 in memory, arithmetic is in single precision; random numbers and arguments are not.
+typedef double Exact;
+#ifdef SINGLE
+#define double float
+#endif
+
 static __device__ bool is_outside(long long position, long long size)
 {
     return position < 0 || position >= size;
 }
 
 // Functions as exact as numbers in memory are: double precision takes long.
+#ifndef SINGLE
 static __device__ double exp_of(double x, double) { return exp(x); }
-static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
 static __device__ double log_of(double x, double) { return log(x); }
-static __device__ double log_of(double x, float) { return double(logf(float(x))); }
 static __device__ double tanh_of(double x, double) { return tanh(x); }
-static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
 static __device__ double erf_of(double x, double) { return erf(x); }
-static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
 static __device__ double ratio_of(double x, double y, double) { return x / y; }
-static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
 static __device__ double rate_of(double x, double) { return 1 / sqrt(x); }
+#endif
+static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
+static __device__ double log_of(double x, float) { return double(logf(float(x))); }
+static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
+static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
+static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
 static __device__ double rate_of(double x, float) { return double(1 / sqrtf(float(x))); }
 #define exp(x)      exp_of(x, Real(0))
 #define log(x)      log_of(x, Real(0))
@@ -65,12 +73,12 @@ struct constants {
 #include "kernel/scalar.inc"
 
 // As hp_draw() of the host.
-static __device__ double draw(unsigned long long key, unsigned long long index)
+static __device__ Exact draw(unsigned long long key, unsigned long long index)
 {
     unsigned long long z = key + (index + 1) * 0x9e3779b97f4a7c15ull;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return double((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
+    return Exact((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16; // 2^-53
 }
 
 // Softmax: a maximum, and the sum of exp(x - maximum).

@@ -42,6 +42,30 @@ extern "C" __global__ void copy_2(cuda_elements e) { copy<unsigned short>(e); }
 extern "C" __global__ void copy_4(cuda_elements e) { copy<unsigned>(e); }
 extern "C" __global__ void copy_8(cuda_elements e) { copy<unsigned long long>(e); }
 
+// The same of rows of contiguous elements: extents are those of rows and columns. A thread has several loads under way.
+extern "C" __global__ void rows_2(cuda_elements e)
+{
+    enum { EACH = 8 };
+    for (long long row = blockIdx.y; row < e.extent[0]; row += gridDim.y) {
+        unsigned short *to = (unsigned short *)e.to + row * e.to_stride[0], part[EACH];
+        const unsigned short *from = (const unsigned short *)e.from + row * e.from_stride[0];
+        for (long long first = (long long)blockIdx.x * blockDim.x * EACH; first < e.extent[1];
+             first += (long long)gridDim.x * blockDim.x * EACH) {
+#pragma unroll
+            for (int i = 0; i < EACH; i++) {
+                const long long at = first + i * blockDim.x + threadIdx.x;
+                part[i] = at < e.extent[1] ? from[at] : 0;
+            }
+#pragma unroll
+            for (int i = 0; i < EACH; i++) {
+                const long long at = first + i * blockDim.x + threadIdx.x;
+                if (at < e.extent[1])
+                    to[at] = part[i];
+            }
+        }
+    }
+}
+
 extern "C" __global__ void widen_bf16(cuda_elements e)
 {
     for_each(e, [&](long long to, long long from) { ((float *)e.to)[to] = float(((const bf16 *)e.from)[from]); });

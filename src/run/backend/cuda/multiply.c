@@ -4,6 +4,7 @@
 #include "kernel/fast/loops.h"
 #include "run/backend/cuda/cuda.h"
 #include "run/backend/cuda/driver.h"
+#include "run/backend/cuda/sources.h"
 #include "run/backend/narrow.h"
 
 struct factor {
@@ -127,17 +128,16 @@ static void exchange(struct hp_cuda_product *p)
     }
 }
 
-bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
+/* Of matrices that fit. */
+static bool begin_product(struct cuda *c, const struct hp_cuda_product *given)
 {
     enum { PLAIN, TRANSPOSED, COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
     static const int type[] = { [REAL_F32] = 0, [REAL_F64] = 1, [REAL_BF16] = 14 };
     struct hp_cuda_product p = *given;
     const struct cuda_blas *blas;
     void *handle = hp_cuda_blas(c, &blas);
-    if (!fits(&p))
-        exchange(&p);
     /* it sums bf16 in fp32, and has no other sums of two precisions */
-    if (!handle || !fits(&p) || (p.real != p.from_real && p.from_real != REAL_BF16))
+    if (!handle || (p.real != p.from_real && p.from_real != REAL_BF16))
         return false;
     bool f32 = p.from_real != REAL_F64;
     float one_f = (float)p.factor, kept_f = p.fresh ? 0 : 1;
@@ -164,6 +164,101 @@ bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *giv
                                   : COMPUTE_F32,
             -1));
     return true;
+}
+
+/* cuBLAS takes three times as long for matrices of bf16 whose rows do not begin at multiples of
+ * 16 bytes (50,257 columns, on an H200): large ones are copied to rows that do. */
+struct matrix {
+    void *data;
+    int64_t rows, columns; /* columns are contiguous */
+    int64_t *step;         /* from one row to the next */
+    bool is_apart;
+};
+
+static struct matrix matrix_of(const void *data, int64_t *row, int64_t rows, int64_t *column,
+                               int64_t columns)
+{
+    bool by_rows = *column == 1 || columns == 1;
+    return (struct matrix){ .data = (void *)(uintptr_t)data,
+                            .rows = by_rows ? rows : columns,
+                            .columns = by_rows ? columns : rows,
+                            .step = by_rows ? row : column };
+}
+
+enum { ALIGNED = 8 }; /* numbers */
+
+static bool is_aligned(const struct matrix *m)
+{
+    return *m->step % ALIGNED == 0 && (uintptr_t)m->data % (ALIGNED * sizeof(uint16_t)) == 0;
+}
+
+static void copy_rows(struct cuda *c, void *to, int64_t to_step, const void *from,
+                      int64_t from_step, const struct matrix *m)
+{
+    enum { THREADS = 256, EACH = 8, MOST = 65535 };
+    struct cuda_elements e = { .to = to,
+                               .from = from,
+                               .n = m->rows * m->columns,
+                               .n_dims = 2,
+                               .extent = { m->rows, m->columns },
+                               .to_stride = { to_step, 1 },
+                               .from_stride = { from_step, 1 } };
+    int64_t blocks = (m->columns + THREADS * EACH - 1) / (THREADS * EACH);
+    struct cuda_grid grid = { { (unsigned)(blocks < MOST ? blocks : MOST),
+                                (unsigned)(m->rows < MOST ? m->rows : MOST) },
+                              { THREADS },
+                              0 };
+    hp_cuda_launch(c, hp_cuda_function(c, hp_cuda_module(c, "move", hp_cuda_move), "rows_2"),
+                   &grid, (void *[]){ &e });
+}
+
+/* False: nothing is done, as rows are aligned, or copies are not worth it. */
+static bool multiply_copies(struct cuda *c, const struct hp_cuda_product *given)
+{
+    static const double least = 1e8, most = 1e9; /* multiply-adds; elements */
+    struct hp_cuda_product p = *given;
+    struct matrix m[3] = {
+        matrix_of(p.to, &p.to_row, p.rows, &p.to_column, p.columns),
+        matrix_of(p.from[0], &p.from_row, p.rows, &p.from_summed[0], p.summed),
+        matrix_of(p.from[1], &p.from_summed[1], p.summed, &p.from_column, p.columns),
+    };
+    int64_t used = 0, old[3];
+    if (p.real != REAL_BF16 || p.each != 1 ||
+        (double)p.rows * (double)p.columns * (double)p.summed < least)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        m[i].is_apart = !is_aligned(&m[i]);
+        old[i] = *m[i].step;
+        if (m[i].is_apart) {
+            *m[i].step = (m[i].columns + ALIGNED - 1) / ALIGNED * ALIGNED;
+            used += *m[i].step * m[i].rows;
+        }
+    }
+    if (used == 0 || (double)used > most)
+        return false;
+    uint16_t *room = hp_cuda_product_scratch(c, (size_t)used * sizeof *room);
+    if (!room) /* the card's status tells */
+        return true;
+    for (int i = 0; i < 3; i++) {
+        if (!m[i].is_apart)
+            continue;
+        if (i > 0 || !p.fresh)
+            copy_rows(c, room, *m[i].step, m[i].data, old[i], &m[i]);
+        *(i == 0 ? (const void **)&p.to : &p.from[i - 1]) = room;
+        room += *m[i].step * m[i].rows;
+    }
+    bool done = begin_product(c, &p);
+    if (done && m[0].is_apart)
+        copy_rows(c, m[0].data, old[0], p.to, *m[0].step, &m[0]);
+    return done;
+}
+
+bool hp_cuda_multiply_matrices(struct cuda *c, const struct hp_cuda_product *given)
+{
+    struct hp_cuda_product p = *given;
+    if (!fits(&p))
+        exchange(&p);
+    return fits(&p) && (multiply_copies(c, &p) || begin_product(c, &p));
 }
 
 bool hp_cuda_multiply(struct cuda *c, const struct kernel_call *call, const struct target *t)
