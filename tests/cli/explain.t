@@ -509,4 +509,4 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=4GB
 
 Splits that the plan's framework refuses are no alternatives, and are not said to be none.
 $ hypar plan vgg11 --on full:2 --planner dp --for torch -qo $TMP/kept.json && hypar explain $TMP/kept.json --operators 2 | tr '\n' ' ' | grep -o "Splits that.*others\|Splits that.*left out\|None of them[^.]*"
-? 1
+> Splits that PyTorch refuses, for which the plan was made (--for), are left out

@@ -106,9 +106,8 @@ $ cd $TMP && hypar plan lenet5 --on full:4 --planner dp -qo four.plan && hypar p
 > hypar: plan: 'four.plan' is a plan, expected a model; hypar simulate, explain, train and export read plans, and hypar plan --start four.plan searches on from this one
 ? 2
 $ cd $TMP && hypar import four.plan
-> munmap_chunk(): invalid pointer
-> Aborted
-? 134
+> hypar: import: 'four.plan' is a plan, expected a model; hypar simulate, explain, train and export read plans, and hypar plan --start four.plan searches on from this one
+? 2
 $ cd $TMP && hypar simulate four.plan --on full:2
 > hypar: four.plan: the plan is for 4 devices, --on full:2 has 2; expected as many, or a plan for them: hypar plan MODEL --on full:2
 ? 1
