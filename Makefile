@@ -141,9 +141,10 @@ msan: ## the unit tests, under clang's memory sanitizer
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R 'program/proof$$' --output-on-failure --verbose
 
-proof-cuda: tests ## run 1,000 random plans on this machine's card, in double and in single precision
+proof-cuda: tests ## run 1,000 random plans on this machine's card, in double and in single precision and in bf16
 	@HYPAR_TEST_CARD=1 HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=1000 $(BUILD)/tests/test_program_proof
 	@HYPAR_TEST_CARD=1 HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=1000 HYPAR_PROOF_FP32=1 $(BUILD)/tests/test_program_proof
+	@HYPAR_TEST_CARD=1 HYPAR_PROOF_CARD=1 HYPAR_PROOF_PAIRS=1000 HYPAR_PROOF_BF16=1 $(BUILD)/tests/test_program_proof
 
 soak: tests ## all cases of long tests, delta against full simulation, SOAK_CHANGES (10,000) changes of each network
 	@HYPAR_TEST_LENGTH=soak ctest --test-dir $(BUILD) -j $(JOBS) -R $(SOAKED) --output-on-failure

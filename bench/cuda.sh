@@ -10,9 +10,8 @@ ours() { # NETWORK BATCH PRECISION OPTIMIZER
 }
 for row in 'gpt2 8 adamw' 'resnet50 64 sgd'; do
     set -- $row
-    for precision in fp32 tf32; do
+    for precision in fp32 tf32 bf16; do
         echo "$1, batch $2, $precision, hypar: $(ours "$1" "$2" $precision "$3")"
         echo "$1, batch $2, $precision, PyTorch eager: $("$python" "$here/cuda_torch.py" "$1" "$2" $precision "$steps" 2>/dev/null)"
     done
-    echo "$1, batch $2, bf16, PyTorch eager: $("$python" "$here/cuda_torch.py" "$1" "$2" bf16 "$steps" 2>/dev/null)"
 done

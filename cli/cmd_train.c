@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
     OPT_ATTENTION_ROW,
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
     { "precision", OPT_PRECISION, "NAME", 0,
-      "of a model: fp32 or fp64; with --device cuda also tf32 (fp32)", 0 },
+      "of a model: bf16, fp32 or fp64; with --device cuda also tf32 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
     OPT_AS_ROW,

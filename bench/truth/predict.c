@@ -78,6 +78,22 @@ static void write_layout(char *to, size_t size, const struct truth_row *r)
     snprintf(to + n, size - (size_t)n, "}");
 }
 
+/* Operators with parameters outside of layers, as the layout divides them, but with whole
+ * parameters. */
+static void write_whole(char *to, size_t size, const struct truth_row *r)
+{
+    static const struct {
+        const char *name, *axis;
+    } ops[] = { { "wte", "v" }, { "wpe.add", "r" }, { "ln_f", "r" }, { "lm_head", "k" } };
+    int n = snprintf(to, size, ", \"ops\": [");
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        n += snprintf(to + n, size - (size_t)n,
+                      "%s{\"name\": \"%s\", \"split\": {\"n\": %d, \"%s\": %d}, "
+                      "\"shard\": \"gradients\"}",
+                      i ? ", " : "", ops[i].name, r->data, ops[i].axis, r->tensor);
+    snprintf(to + n, size - (size_t)n, "]");
+}
+
 /* What --as takes; of sequence parallelism the older Megatron-LM knew nothing. */
 static const char *framework_of(const struct truth_row *r)
 {
@@ -97,19 +113,21 @@ static const char *framework_of(const struct truth_row *r)
 
 void truth_plan(const struct truth_row *r, const char *options, char text[TRUTH_PLAN])
 {
-    char network[TRUTH_TEXT], layout[TRUTH_TEXT];
+    char network[TRUTH_TEXT], layout[TRUTH_TEXT], whole[TRUTH_TEXT] = "";
     int node = node_of(r);
     bool bf16 = strstr(r->precision, "bf16");
     write_network(network, sizeof network, r);
     write_layout(layout, sizeof layout, r);
+    if (r->layers_alone)
+        write_whole(whole, sizeof whole, r);
     snprintf(text, TRUTH_PLAN,
              "{\"format\": \"hypar-plan/1\", \"model\": \"%s\", \"batch\": %d,\n"
              "\"machine\": \"cluster:%dx%d,device=%s%s\", \"precision\": \"%s\",%s\n"
-             "\"optimizer\": \"%s\", \"clip\": 1, \"as\": \"%s%s\", \"layout\": %s}\n",
+             "\"optimizer\": \"%s\", \"clip\": 1, \"as\": \"%s%s\", \"layout\": %s%s}\n",
              network, r->batch, r->devices / node, node, r->device, options,
              bf16 ? "bf16" : "fp16",
              strcmp(r->gradients, "PURE") == 0 ? " \"gradient_precision\": \"bf16\"," : "",
-             r->table->optimizer, framework_of(r), r->members, layout);
+             r->table->optimizer, framework_of(r), r->members, layout, whole);
 }
 
 /* Simulation ---------------------------------------------------------------------------- */

@@ -169,16 +169,29 @@ static void add_members(struct truth_row *r, const char *members)
     snprintf(r->members + n, sizeof r->members - n, "%s", members);
 }
 
-/* Names without "te" are without Transformer Engine: attention is written out. Deterministic
- * tests set CUBLAS_WORKSPACE_CONFIG=:4096:8. Megatron-LM sums gradients in fp32 beside bf16
- * alone. */
+/* Two workspaces of cuBLAS. Deterministic tests set CUBLAS_WORKSPACE_CONFIG=:4096:8. Attention
+ * that Megatron-LM writes out has one more, as large as a layer's scores in 16 bits, which
+ * lasts (get_global_memory_buffer() in dot_product_attention.py). */
+static void read_workspaces(struct truth_row *r, bool plain)
+{
+    enum { WORKSPACES = 2, USUAL = 8519680, DETERMINISTIC = 33554432, SCORE = 2 };
+    double each = r->deterministic ? DETERMINISTIC : USUAL;
+    double scores = (double)r->micro_batch * r->heads / r->tensor * r->seq * r->seq;
+    char member[64];
+    snprintf(member, sizeof member, ",workspace_bytes=%.0f",
+             each + (plain ? SCORE * scores / WORKSPACES : 0));
+    if (plain || r->deterministic)
+        add_members(r, member);
+}
+
+/* Names without "te" are without Transformer Engine: attention is written out. Megatron-LM sums
+ * gradients in fp32 beside bf16 alone. */
 static void read_case(struct truth_row *r)
 {
     bool plain = strncmp(r->model, "gpt/gpt3_mcore_tp", 17) == 0;
     if (plain || strcmp(r->attention, "unfused") == 0 || strcmp(r->attention, "local") == 0)
         add_members(r, ",attention=unfused,attention_dropout=0.1");
-    if (r->deterministic)
-        add_members(r, ",workspace_bytes=33554432");
+    read_workspaces(r, plain);
     if (strcmp(r->precision, "fp16") == 0)
         add_members(r, ",gradients=short,sums=short");
     for (size_t i = 0; i < sizeof case_words / sizeof case_words[0]; i++)
@@ -186,6 +199,10 @@ static void read_case(struct truth_row *r)
             add_members(r, case_words[i].members);
     if (says(r, "multi_dist_optimizer_instances"))
         r->instances = 2;
+    /* Megatron-FSDP frees what it gathered of its units, which are layers
+     * (mcore_fsdp_adapter.py, release_module_parameters()) */
+    if (says(r, "fsdp_dtensor"))
+        r->layers_alone = true;
     if (says(r, "uneven_pipeline"))
         r->first_layers = r->last_layers = 2;
 }

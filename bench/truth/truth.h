@@ -59,6 +59,7 @@ struct truth_row {
     const char *parameters;       /* their precision, where it is another */
     const char *container;        /* "lts": of an older one */
     int deterministic, first_layers, last_layers, instances; /* of the divided optimizer */
+    bool layers_alone; /* are divided and gathered: other parameters are whole, in one stage */
     char members[160]; /* of the framework, as the row says; each begins with a comma */
     int devices, layers, hidden, heads, kv_heads, ffn, seq, vocab, tied, untied, gated, moe;
     int batch, micro_batch, tensor, data, pipeline, chunks, context, sequence_parallel, latent;

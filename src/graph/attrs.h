@@ -52,8 +52,12 @@
     X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch") \
     X(SAVED, "saved", 0, 0x1p50, false, "numbers that a framework saves for the backward half, beside inputs, of a sample") \
     X(SAVED_BYTES, "saved_bytes", 0, 0x1p50, false, "... and bytes in any precision") \
+    X(HOST_SAVED_BYTES, "host_saved_bytes", 0, 0x1p50, false, "... where its kernels are those of processors") \
     X(FORWARD_STEPS, "forward_steps", 1, 1000, true, "kernels that a framework which runs operator by operator needs, forward, where a model writes the operator out") \
     X(BACKWARD_STEPS, "backward_steps", 1, 1000, true, "... and backward") \
+    X(SAVED_FP32, "saved_fp32", 0, 1000, true, "bytes that such a framework saves for the backward half beside the input, of each element of it, in fp32") \
+    X(SAVED_SHORT, "saved_short", 0, 1000, true, "... in 16 bits") \
+    X(UPCAST, "upcast", 0, 1, true, "logits in 16 bits are converted to fp32 for the loss") \
     X(FORWARD_S, "forward_s", 0, 1e12, false, "measured seconds, forward, of the whole batch") \
     X(BACKWARD_S, "backward_s", 0, 1e12, false, "measured seconds, backward, of the whole batch") \
     X(OUTPUT_BYTES, "output_bytes", 0, 0x1p50, false, "measured size of the outputs, of the whole batch") \

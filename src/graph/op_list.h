@@ -31,7 +31,7 @@
  *  bind        NULL: the texts say it all; else the function of graph/bind.c that fills in the maps */
 
 /* Attributes of operators that models also write out step by step. */
-#define STEPS "forward_steps backward_steps"
+#define STEPS "forward_steps backward_steps saved_fp32 saved_short"
 
 /* Layers with weights */
 OP(LINEAR, "linear", "y = x w + b",
@@ -65,7 +65,7 @@ OP(EMBEDDING, "embedding", "rows of a table, looked up by id",
    "nS tA uA kP=out vR=vocab",
    "#i[n,t?,u?] | w[v,k] -> y[n,t?,u?,k]",
    "i w -> y; i dy -> dw / ntuk",
-   "out vocab", ROW_WEIGHTED | ROW_LOOKUP, NULL)
+   "out vocab saved_bytes host_saved_bytes", ROW_WEIGHTED | ROW_LOOKUP, NULL)
 OP(LSTM, "lstm", "LSTM over a whole sequence (y: every h; h, z: the last)",
    "nS tI kI=out cI",
    "x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k] h[n,k] z[n,k];"
@@ -193,7 +193,7 @@ OP(CROSS_ENTROPY, "cross_entropy", "softmax and negative log likelihood of the l
    "nS tA uA cR",
    "x[n,t?,u?,c] #l[n,t?,u?] -> y[]; m=softmax[n,t?,u?,2]",
    "x -> m / 4ntuc; x l m -> y / 2ntu; x l m dy -> dx / 3ntuc",
-   "", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
+   "upcast=1", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 OP(MSE_LOSS, "mse_loss", "mean of squared differences",
    "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*; x l dy -> dl / 2*", "", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 

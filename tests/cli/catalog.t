@@ -180,7 +180,7 @@ $ hypar ops rms_norm --json
 >   "axes": "nS tA uA cP",
 >   "operands": "x[n,t?,u?,c] | w?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?] g=sum[n,t?,u?]",
 >   "passes": "x -> s / 2ntuc; x s w -> y / 2ntuc; x w dy -> g / 3ntuc; x s w g dy -> dx / 4ntuc; x s dy -> dw / 3ntuc",
->   "attributes": "eps=0.000001 forward_steps backward_steps",
+>   "attributes": "eps=0.000001 forward_steps backward_steps saved_fp32 saved_short",
 >   "axis_list": [
 >     {"name": "n", "role": "sample"},
 >     {"name": "t", "role": "attribute"},
@@ -197,7 +197,9 @@ $ hypar ops rms_norm --json
 >   "attribute_list": [
 >     {"name": "eps", "values": "one", "required": false, "default": 1e-06, "least": 0, "most": 1, "integer": false, "summary": "added to what is divided by"},
 >     {"name": "forward_steps", "values": "one", "required": false, "least": 1, "most": 1000, "integer": true, "summary": "kernels that a framework which runs operator by operator needs, forward, where a model writes the operator out"},
->     {"name": "backward_steps", "values": "one", "required": false, "least": 1, "most": 1000, "integer": true, "summary": "... and backward"}
+>     {"name": "backward_steps", "values": "one", "required": false, "least": 1, "most": 1000, "integer": true, "summary": "... and backward"},
+>     {"name": "saved_fp32", "values": "one", "required": false, "least": 0, "most": 1000, "integer": true, "summary": "bytes that such a framework saves for the backward half beside the input, of each element of it, in fp32"},
+>     {"name": "saved_short", "values": "one", "required": false, "least": 0, "most": 1000, "integer": true, "summary": "... in 16 bits"}
 >   ]
 > }
 

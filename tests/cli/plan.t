@@ -486,7 +486,7 @@ $ hypar plan --start $TMP/numbers.json --proposals 1 --framework-memory 3GB -q -
 >   "dropout_masks": "kept",
 >   "framework_memory_bytes": 3000000000,
 >   "seed": 0,
-$ hypar plan --start $TMP/numbers.json --proposals 1 --precision fp16 -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
+$ hypar plan --start $TMP/numbers.json --proposals 1 --precision fp16 -q -o $TMP/fp16.json; sed -n '/"precision"/,/"seed"/p' $TMP/fp16.json
 >   "precision": "fp16",
 >   "optimizer": "adam",
 >   "dropout_masks": "kept",
@@ -520,8 +520,8 @@ $ hypar check $TMP/less.json --memory 4MB; hypar compare $TMP/less.json $TMP/lim
 $ hypar simulate $TMP/less.json --fits | grep It
 > hypar: $TMP/less.json: device 0 needs 3.4 MB of memory, has 3 MB allowed by --memory
 > It does not fit: device 0, the fullest, needs 3.4 MB of 3 MB allowed by --memory
-$ hypar train $TMP/numbers.json
-> hypar: $TMP/numbers.json: precision bf16 cannot be run: fp32 and fp64 can
+$ hypar train $TMP/fp16.json
+> hypar: $TMP/fp16.json: precision fp16 cannot be run: bf16, fp32 and fp64 can
 ? 3
 
 How attention is written is an option of the model, which the plan keeps.

@@ -212,6 +212,123 @@ static void processors(void **state)
     end(&net);
 }
 
+/* What a graph says that its model saves, in bf16, beside a linear layer's output: of a norm,
+ * as it is written out (one kernel of a GPU saves nothing, a processor writes it out in fp32);
+ * of a cross entropy of logits that are not converted. */
+static void told(void **state)
+{
+    (void)state;
+    enum { N = 64, C = 8 };
+    const struct {
+        int norm, upcast, saved, on_host;
+    } cases[] = { { 6, 1, 6 + 2, 6 + 2 }, { 0, 1, 2, 2 + 6 }, { 4, 0, 4, 4 }, { -1, 0, 4, 4 } };
+    double plain = 0;
+    for (int i = -1; i < (int)(sizeof cases / sizeof *cases); i++) {
+        struct net net = { .builder = hp_build("told", N) };
+        int x = input(&net, "x", N, C), y = linear(&net, "linear", x, C), out[3],
+            labels = hp_build_input(net.builder, "labels", &(struct hypar_shape){ 1, { N } },
+                                    true, 0);
+        struct op_request norm = { OP_RMS_NORM, "norm", 2, (int[]){ y, HP_MAKE },
+                                   i < 0 || cases[i].norm < 0
+                                       ? NULL
+                                       : ATTRS({ ATTR_SAVED_FP32, 1, V(1) },
+                                               { ATTR_SAVED_SHORT, 1, V(cases[i].norm) }) };
+        assert_int_equal(hp_build_op(net.builder, &norm, out, &net.err), HYPAR_OK);
+        add_op(&net, OP_CROSS_ENTROPY, "loss", out[0], labels,
+               i < 0 ? NULL : ATTRS({ ATTR_UPCAST, 1, V(cases[i].upcast) }));
+        make_plan(&net, 1, eager_bf16, HYPAR_SHARD_NONE);
+        if (i < 0) { /* by the rows of the table: 4 of the norm, 2 of the loss */
+            plain = memory_of(&net).saved - (4 + 2) * N * C;
+        } else {
+            struct hypar_program *program;
+            assert_int_equal(hypar_lower(&program, net.plan, NULL, NULL), HYPAR_OK);
+            struct memory_model *host =
+                hp_memory(program, &(struct memory_options){ .host = true });
+            expect("saved", memory_of(&net).saved - plain, cases[i].saved * N * C);
+            expect("on a processor", host->device[0].saved - plain, cases[i].on_host * N * C);
+            hp_memory_free(host);
+            hypar_program_free(program);
+        }
+        end(&net);
+    }
+}
+
+/* oneDNN's LSTM in bf16 keeps inputs and states of each sample and step, and their errors. A
+ * GRU on a processor keeps three tensors as large as its output, or, where no reader keeps
+ * that, two. */
+static void recurrent(void **state)
+{
+    (void)state;
+    enum { N = 4, T = 6, K = 32, LSTM_STATE = (2 * 2 + 4 * 4 + 2 * 2 + 2 * 4) * K };
+    const struct {
+        enum op_kind kind, reader;
+        double more;
+    } cases[] = { { OP_LSTM, OP_MSE_LOSS, (T + 1.0) * LSTM_STATE },
+                  { OP_GRU, OP_MSE_LOSS, 3.0 * 2 * T * K },
+                  { OP_GRU, OP_AFFINE, 2.0 * 2 * T * K } };
+    for (int i = 0; i < 3; i++) {
+        struct net net = { .builder = hp_build("recurrent", N) };
+        struct hypar_shape shape = { 3, { N, T, K } };
+        int x = hp_build_input(net.builder, "x", &shape, false, 0),
+            target = hp_build_input(net.builder, "target", &shape, false, 0), out[3];
+        bool lstm = cases[i].kind == OP_LSTM; /* has two states */
+        int read[] = { x, HP_ABSENT, HP_MAKE, HP_MAKE, HP_MAKE, HP_MAKE, HP_MAKE };
+        read[2] = lstm ? HP_ABSENT : HP_MAKE;
+        struct op_request cell = { cases[i].kind, "cell", lstm ? 7 : 6, read,
+                                   ATTRS({ ATTR_OUT, 1, V(K) }) };
+        assert_int_equal(hp_build_op(net.builder, &cell, out, &net.err), HYPAR_OK);
+        int y = cases[i].reader == OP_AFFINE
+                    ? add_op(&net, OP_AFFINE, "copy", out[0], HP_ABSENT, NULL)
+                    : out[0];
+        add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+        make_plan(&net, 1, eager_bf16, HYPAR_SHARD_NONE);
+        struct hypar_program *program;
+        assert_int_equal(hypar_lower(&program, net.plan, NULL, NULL), HYPAR_OK);
+        struct memory_model *host =
+            hp_memory(program, &(struct memory_options){ .host = true });
+        expect("on a processor", host->device[0].saved - memory_of(&net).saved,
+               N * cases[i].more);
+        hp_memory_free(host);
+        hypar_program_free(program);
+        end(&net);
+    }
+}
+
+/* Bags of words: on a processor other bytes are saved of each sample. */
+static void bags(void **state)
+{
+    (void)state;
+    enum { N = 16, WORDS = 3, ROWS = 5, C = 8, CARD = 40, HOST = 24 };
+    double saved[2];
+    for (int told = 0; told < 2; told++) {
+        struct net net = { .builder = hp_build("bags", N) };
+        int ids = hp_build_input(net.builder, "ids", &(struct hypar_shape){ 2, { N, WORDS } },
+                                 true, 0),
+            target = input(&net, "target", N, C), out[3];
+        const struct attrs *attrs =
+            told
+                ? ATTRS({ ATTR_OUT, 1, V(C) }, { ATTR_VOCAB, 1, V(ROWS) },
+                        { ATTR_SAVED_BYTES, 1, V(CARD) }, { ATTR_HOST_SAVED_BYTES, 1, V(HOST) })
+                : ATTRS({ ATTR_OUT, 1, V(C) }, { ATTR_VOCAB, 1, V(ROWS) });
+        struct op_request table = { OP_EMBEDDING, "table", 2, (int[]){ ids, HP_MAKE }, attrs };
+        assert_int_equal(hp_build_op(net.builder, &table, out, &net.err), HYPAR_OK);
+        int y = add_op(&net, OP_REDUCE_SUM, "sum", out[0], HP_ABSENT,
+                       ATTRS({ ATTR_AXES, 1, V(1) }, { ATTR_KEEP, 1, V(0) }));
+        add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+        make_plan(&net, 1, eager_bf16, HYPAR_SHARD_NONE);
+        struct hypar_program *program;
+        assert_int_equal(hypar_lower(&program, net.plan, NULL, NULL), HYPAR_OK);
+        struct memory_model *host =
+            hp_memory(program, &(struct memory_options){ .host = true });
+        saved[told] = memory_of(&net).saved;
+        expect("on a processor", host->device[0].saved - saved[0], told ? HOST * N : 0);
+        hp_memory_free(host);
+        hypar_program_free(program);
+        end(&net);
+    }
+    expect("on a card", saved[1] - saved[0], CARD * N);
+}
+
 /* Parameters that are divided ---------------------------------------------------------- */
 
 /* Two layers in bf16, divided among two devices. PyTorch gathers both for each half, also the
@@ -257,6 +374,30 @@ static void gathered_memory(void **state)
     expect("peak", m.peak - m.parameters - m.optimizer,
            batch + 4 * SHARE * (C + WIDE) + 2 * (2 * each + each) + 4);
     end(&net);
+}
+
+/* A step is fullest in the backward half of a large loss. Where the model computes the loss,
+ * parameters of the first layer that goes backward are there by then; where the loss is beside
+ * the model, they are gathered after it. */
+static void loss_beside(void **state)
+{
+    (void)state;
+    enum { DEVICES = 2, N = 512, C = 4, CLASSES = 64 };
+    double peak[2];
+    for (int own = 0; own < 2; own++) {
+        struct net net = { .builder = hp_build("beside", N) };
+        int x = input(&net, "x", N, C),
+            labels = hp_build_input(net.builder, "labels", &(struct hypar_shape){ 1, { N } },
+                                    true, 0);
+        add_op(&net, OP_CROSS_ENTROPY, "loss", linear(&net, "head", x, CLASSES), labels, NULL);
+        make_plan(&net, DEVICES, eager_bf16, HYPAR_SHARD_PARAMETERS);
+        struct torch_argument arguments[] = { { .name = "x" }, { .name = "labels" } };
+        net.graph->arguments = arguments;
+        net.graph->n_arguments = own ? 2 : 1;
+        peak[own] = memory_of(&net).peak;
+        end(&net);
+    }
+    expect("gathered", peak[1] - peak[0], 2 * C * CLASSES);
 }
 
 /* Layers that read an input of the model tell by no error that their backward half is over: all
@@ -501,6 +642,10 @@ static void stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told),
+        cmocka_unit_test(loss_beside),
+        cmocka_unit_test(bags),
+        cmocka_unit_test(recurrent),
         cmocka_unit_test(slices),
         cmocka_unit_test(parts),
         cmocka_unit_test(copies),

@@ -1,6 +1,6 @@
 """Networks and plans in bf16 with AdamW: exported scripts beside what their plans say. `bench/torch_scripts.sh` prints the table."""
 import torch
-from measured import BATCH, LENGTH, SIZES, VOCABULARY, WIDTH, drawn, hugging, numbers
+from measured import BATCH, LENGTH, SIZES, VOCABULARY, WIDTH, drawn, hugging, numbers, vit, whisper
 from torch import nn
 
 F = nn.functional
@@ -127,21 +127,6 @@ def clip():
     return transformers.CLIPModel(c), {"input_ids": ids, "pixel_values": drawn(BATCH, 3, 64, 64), "return_loss": True}, None
 
 
-def whisper():
-    import transformers
-    c = transformers.WhisperConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
-                                   encoder_ffn_dim=4 * WIDTH, decoder_ffn_dim=4 * WIDTH, num_mel_bins=16, max_source_positions=128, max_target_positions=128, dropout=0.0,
-                                   pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, use_cache=False)
-    return transformers.WhisperForConditionalGeneration(c), {"input_features": drawn(BATCH, 16, 256), "labels": numbers(VOCABULARY, BATCH, 64)}, None
-
-
-def vit():
-    import transformers
-    c = transformers.ViTConfig(hidden_size=WIDTH, intermediate_size=4 * WIDTH, num_hidden_layers=3, num_attention_heads=4, image_size=96,
-                               patch_size=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_labels=10)
-    return transformers.ViTForImageClassification(c), {"pixel_values": drawn(BATCH, 3, 96, 96), "labels": numbers(10, BATCH)}, None
-
-
 class NextBlock(nn.Module):
     """ConvNeXt's: a convolution of each channel by itself, a norm of channels, a scale."""
 
@@ -246,7 +231,7 @@ def tagged():
 LLAMA = {**SIZES, "num_key_value_heads": 2}
 NETS = {
     "dlrm": dlrm, "lstm-words": words(nn.LSTM), "gru-words": words(nn.GRU), "t5-dropout": t5, "mixtral-4": mixtral, "bert-512": bert, "unet-time": unet, "vae-images": vae,
-    "clip": clip, "whisper-64": whisper, "vit-3": vit, "convnext": convnext, "mobile": mobile, "mixer": mixer, "tagged": tagged,
+    "clip": clip, "whisper-64": whisper(4 * WIDTH, 16, 128, 64), "vit-3": vit(3, 96, 10, True), "convnext": convnext, "mobile": mobile, "mixer": mixer, "tagged": tagged,
     "llama-4": hugging("LlamaConfig", "LlamaForCausalLM", True, **{**LLAMA, "num_hidden_layers": 4}),
     "gpt2-4": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=4, n_head=4, n_positions=256),
     "qwen3": hugging("Qwen3Config", "Qwen3ForCausalLM", True, head_dim=16, **LLAMA),

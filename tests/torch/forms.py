@@ -624,6 +624,63 @@ class Forms(unittest.TestCase):
         made = graph(nn.Sequential(nn.Linear(6, 6), nn.GELU(), nn.LayerNorm(6), nn.RMSNorm(6)), torch.randn(3, 6))
         self.assertFalse(any("forward_steps" in op.attrs for op in made.ops))
 
+    def test_saved(self):
+        """What PyTorch saves of norms and activations, of losses in 16 bits, of bags and of recurrent layers, as the model writes them."""
+        class Norm(nn.Module):
+            def __init__(self, narrow_first, stepwise):
+                super().__init__()
+                self.weight, self.narrow_first, self.stepwise = nn.Parameter(torch.ones(32)), narrow_first, stepwise
+
+            def forward(self, x):
+                y = x.to(torch.float32)
+                y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
+                x = (self.weight * y.to(x.dtype) if self.narrow_first else (self.weight * y).to(x.dtype)) + x
+                return nn.functional.silu(torch.logaddexp(x, x)) if self.stepwise else x  # PyTorch knows it in smaller steps
+        x = torch.randn(4, 3, 32)
+        for narrow_first, short in (True, 4), (False, 6):
+            for stepwise in False, True:
+                made = graph(nn.Sequential(nn.Linear(32, 32), Norm(narrow_first, stepwise), nn.Linear(32, 5)), x)
+                norm = next(op.attrs for op in made.ops if op.kind == "rms_norm")
+                self.assertEqual((norm["saved_fp32"], norm["saved_short"]), (4, short))
+        class Shifted(Norm):
+            def forward(self, x):
+                y = x.float()
+                return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6) * (1 + self.weight.float())).type_as(x)
+        made = graph(nn.Sequential(nn.Linear(32, 32), Shifted(False, False), nn.Linear(32, 5)), x)
+        norm = next(op.attrs for op in made.ops if op.kind == "rms_norm")  # what it gives is an operand in fp32, in the graph in 16 bits
+        self.assertEqual((norm["saved_fp32"], norm["saved_short"]), (0, 2 + 2))
+        made = graph(nn.Sequential(nn.Linear(32, 32), nn.RMSNorm(32), nn.GELU(approximate="tanh"), nn.Linear(32, 5)), x)
+        self.assertEqual([(op.kind, op.attrs["saved_fp32"], op.attrs["saved_short"]) for op in made.ops if "saved_short" in op.attrs],
+                         [("rms_norm", 0, 0), ("gelu_tanh", 0, 0)])
+
+        class Own(nn.Module):
+            def __init__(self, cast):
+                super().__init__()
+                self.head, self.cast = nn.Linear(32, 5), cast
+
+            def forward(self, x, labels):
+                y = self.head(x)
+                y = y.float() if self.cast else y
+                return nn.functional.cross_entropy(y, labels)
+        for cast, attrs in (True, {}), (False, {"upcast": 0}):
+            self.assertEqual(graph(Own(cast), x[:, 0], torch.zeros(4, dtype=torch.int64)).end.attrs, attrs)
+        self.assertEqual(graph(nn.Linear(32, 5), x[:, 0], target=torch.zeros(4, dtype=torch.int64), loss="cross_entropy").end.attrs, {})
+
+        made = graph(nn.Sequential(nn.EmbeddingBag(9, 4, mode="sum"), nn.Linear(4, 5)), torch.randint(0, 9, (4, 3)))
+        self.assertEqual(made.ops[0].attrs, {"saved_bytes": 8 + 8 + 3 * 8, "host_saved_bytes": 3 * 8})
+
+        class Words(nn.Module):
+            def __init__(self, batch_first, last):
+                super().__init__()
+                self.cells, self.head, self.last = nn.LSTM(32, 32, batch_first=batch_first), nn.Linear(32, 5), last
+
+            def forward(self, x):
+                y = self.cells(x)[0]
+                return self.head(y[:, -1] if self.last else y)
+        for batch_first, last, copies in (True, False, 1), (True, True, 0):
+            kinds = [op.kind for op in graph(Words(batch_first, last), x).ops]
+            self.assertEqual(kinds.count("affine"), copies, kinds)
+
     def test_documented(self):
         """The document names the operators that are put together again, and the loss functions that are written out."""
         with open(os.path.join(ROOT, "docs", "formats-torch.md"), encoding="utf-8") as file:

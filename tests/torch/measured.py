@@ -38,20 +38,27 @@ def masked():
     return model, {**batch, "attention_mask": mask.long(), "labels": numbers(2, BATCH)}, None
 
 
-def whisper():
+def whisper(inner, bins, positions, words):
     """Queries in the order of heads, so that attention's output is copied."""
-    import transformers
-    c = transformers.WhisperConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
-                                   encoder_ffn_dim=2 * WIDTH, decoder_ffn_dim=2 * WIDTH, num_mel_bins=8, max_source_positions=96, max_target_positions=96, dropout=0.0,
-                                   pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, use_cache=False)
-    return transformers.WhisperForConditionalGeneration(c), {"input_features": drawn(BATCH, 8, 192), "labels": numbers(VOCABULARY, BATCH, 96)}, None
+    def make():
+        import transformers
+        c = transformers.WhisperConfig(vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+                                       encoder_ffn_dim=inner, decoder_ffn_dim=inner, num_mel_bins=bins, max_source_positions=positions, max_target_positions=positions,
+                                       dropout=0.0, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, use_cache=False)
+        batch = {"input_features": drawn(BATCH, bins, 2 * positions), "labels": numbers(VOCABULARY, BATCH, words)}
+        return transformers.WhisperForConditionalGeneration(c), batch, None
+    return make
 
 
-def vit():
-    import transformers
-    c = transformers.ViTConfig(hidden_size=WIDTH, intermediate_size=4 * WIDTH, num_hidden_layers=2, num_attention_heads=4, image_size=112,
-                               patch_size=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_labels=16)
-    return transformers.ViTForImageClassification(c), {"pixel_values": drawn(BATCH, 3, 112, 112)}, numbers(16, BATCH)
+def vit(layers, image, kinds, own_loss):
+    def make():
+        import transformers
+        c = transformers.ViTConfig(hidden_size=WIDTH, intermediate_size=4 * WIDTH, num_hidden_layers=layers, num_attention_heads=4, image_size=image,
+                                   patch_size=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_labels=kinds)
+        images, labels = drawn(BATCH, 3, image, image), numbers(kinds, BATCH)
+        batch = {"pixel_values": images, **({"labels": labels} if own_loss else {})}
+        return transformers.ViTForImageClassification(c), batch, None if own_loss else labels
+    return make
 
 
 def mlp():
@@ -160,8 +167,8 @@ NETS = {
     "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
     "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
     "mixtral16": hugging("MixtralConfig", "MixtralForCausalLM", True, num_key_value_heads=2, num_local_experts=4, **{**SIZES, "intermediate_size": WIDTH}),
-    "vit16": vit, "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd, "masked16": masked,
-    "whisper16": whisper,
+    "vit16": vit(2, 112, 16, False), "mlp16": mlp, "wide16": wide, "deep16": deep, "resnet16": resnet, "dropped16": dropped, "odd16": odd, "masked16": masked,
+    "whisper16": whisper(2 * WIDTH, 8, 96, 96),
 }
 FP32 = {"optimizer": "sgd", "as": "eager", "measured": True}
 BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "as": "eager", "measured": True}

@@ -4,6 +4,7 @@ import math
 import torch
 
 from . import patterns
+from .functions import name_of
 from .table import TABLE, Unknown, op
 from .views import Tensor
 
@@ -46,7 +47,7 @@ def copied(call, x, *args, **kwargs):
     the copy."""
     writer = call.graph.writer(x) if isinstance(x, Tensor) else None
     ordered = writer is not None and (call.node.target is torch.ops.aten.contiguous.default or kwargs.get("memory_format") is torch.contiguous_format)
-    if ordered and patterns.name_of(writer.node) == "scaled_dot_product_attention" and writer.kind == "attention":
+    if ordered and name_of(writer.node) == "scaled_dot_product_attention" and writer.kind == "attention":
         return unary(call, "affine", x)
     return x
 
@@ -60,7 +61,7 @@ def gelu(call, x, approximate="none"):
 
 def gelu_tanh(call, x):
     if call.has("gelu_tanh"):
-        return unary(call, "gelu_tanh", x)
+        return patterns.one_kernel(call, unary(call, "gelu_tanh", x))
     cube = unary(call, "affine", unary(call, "pow", x, exponent=3), alpha=0.044715)
     inner = unary(call, "affine", binary(call, "add", x, cube), alpha=math.sqrt(2 / math.pi))
     return binary(call, "mul", unary(call, "affine", x, alpha=0.5), unary(call, "affine", unary(call, "tanh", inner), beta=1))

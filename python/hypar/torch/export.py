@@ -16,6 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export.graph_signature import InputKind
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from .functions import is_cast
+
 
 class Cannot(Exception):
     """A network that is no graph of ours; the text says where and why."""
@@ -343,8 +345,38 @@ def _decomposed(program, args, kwargs, known):
         table = {target: steps[target] for target in unknown if target in steps}
         if not table:
             break
-        program = program.run_decompositions(table)
+        with _casts_kept(program):
+            program = program.run_decompositions(table)
+        _as_written(program)
     return program
+
+
+def _is_idle(node):
+    """A cast to the type that numbers have: of a model in fp32, where one in 16 bits has another type."""
+    return is_cast(node) and node.args[0].meta["val"].dtype == node.meta["val"].dtype
+
+
+@contextlib.contextmanager
+def _casts_kept(program):
+    """PyTorch traces no casts to the type that numbers have: for as long, they are copies."""
+    kept = [(n, n.target, n.args, n.kwargs) for n in program.graph.nodes if _is_idle(n)]
+    for node, *_ in kept:
+        node.target, node.args, node.kwargs = torch.ops.aten._to_copy.default, node.args[:1], {"dtype": node.meta["val"].dtype}
+    program.graph_module.recompile()
+    try:
+        yield
+    finally:
+        for node, target, args, kwargs in kept:
+            node.target, node.args, node.kwargs = target, args, kwargs
+        program.graph_module.recompile()
+
+
+def _as_written(program):
+    """Copies are casts again."""
+    for node in program.graph.nodes:
+        if _is_idle(node) and node.target is torch.ops.aten._to_copy.default:
+            node.target, node.args, node.kwargs = torch.ops.aten.to.dtype, (node.args[0], node.meta["val"].dtype), {}
+    program.graph_module.recompile()
 
 
 def _argument_names(model, args, kwargs):

@@ -4,7 +4,9 @@ import math
 
 import torch
 
-from .elementwise import binary
+from .elementwise import binary, unary
+from .patterns import one_kernel
+from .saved import saved_of
 from .table import Unknown, op
 from .views import Tensor
 
@@ -92,6 +94,8 @@ def product(call, x, w, transposed, b=None):
 @op("linear")
 def linear(call, x, w, b=None):
     w = call.tensor(w)
+    if isinstance(x, Tensor) and x.plain() and x.base in call.graph.steps_first:
+        x = unary(call, "affine", x)  # a copy, with samples first
     w, turned = matrix(call, call.see(w, lambda v: v.t()))
     return product(call, x, w, turned, b and call.settle(b))
 
@@ -270,9 +274,18 @@ def embedding_bag(call, w, ids, offsets, scale_grad_by_freq=False, mode=0, spars
     if mode == 2 or weights is not None or padding_idx not in (None, -1) or ids.value.numel() % n or offsets.data or not torch.equal(
             starts.cpu(), torch.arange(0, n * length, length)):
         raise Unknown("bags of ids of different sizes, with weights, or of which the largest is taken")
-    y = call.reshape(rows(call, call.tensor(w), ids), (n, length, -1))
+    y = rows(call, call.tensor(w), ids)
+    _save_bags(call, y, n, offsets)
+    y = call.reshape(y, (n, length, -1))
     from .windows import reduce
     return (reduce(call, "reduce_mean" if mode == 1 else "reduce_sum", y, [1], False), None, None, None)
+
+
+def _save_bags(call, y, bags, offsets):
+    """Where each bag begins and how long it is, and on cards which bag each id is of, stays until the backward half."""
+    lookup, made = call.graph.writer(y), bags * offsets.value.itemsize if offsets.node.op == "call_function" else 0
+    for key, cards in (("saved_bytes", True), ("host_saved_bytes", False)) if lookup is not None else ():
+        lookup.attrs[key] = (saved_of([call.node], call.t.host, cards)[1] + made) // call.t.batch
 
 
 @op("batch_norm", "_native_batch_norm_legit_functional", "native_batch_norm", "_native_batch_norm_legit")
@@ -312,7 +325,7 @@ def native_layer_norm(call, x, shape, w, b, eps):
 
 @op("rms_norm")
 def rms_norm(call, x, shape, w=None, eps=None):
-    return norm(call, "rms_norm", x, shape, [w], torch.finfo(torch.get_default_dtype()).eps if eps is None else eps)
+    return one_kernel(call, norm(call, "rms_norm", x, shape, [w], torch.finfo(torch.get_default_dtype()).eps if eps is None else eps))
 
 
 def norm(call, kind, x, shape, weights, eps):

@@ -7,7 +7,8 @@ import torch
 from .elementwise import binary, log_of_sum, unary
 from .export import Cannot, Host, keys_of
 from .layers import along_last
-from .patterns import name_of, strip
+from .functions import is_in_fp32, name_of
+from .patterns import strip
 from .table import Unknown, opaque_of
 from .views import Tensor
 from .windows import reduce
@@ -55,7 +56,8 @@ def cross_entropy(call, x, target, ignore_index=-100):
     call.graph.sources[ids.base] = target.node
     if stop is not None and stop - start < labels.shape[-1]:
         call.graph.kept_ids[ids.base] = (tuple(labels.shape), start, stop)
-    return call.add("cross_entropy", [lead, ids], {}, (), None, name="loss")
+    wide = call.t.loss_name or is_in_fp32(call.node.args[0], call.t.host)  # a loss beside the model is given outputs in fp32
+    return call.add("cross_entropy", [lead, ids], {} if wide else {"upcast": 0}, (), None, name="loss")
 
 
 def with_batch(call, x):

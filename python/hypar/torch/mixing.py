@@ -8,7 +8,7 @@ import torch
 
 from .losses import named_outputs
 from .orders import MIXED, Orders, argument
-from .patterns import name_of
+from .functions import name_of
 
 # Of a result that has lost its samples, what a mean over replicas may go through.
 LINEAR = {"add", "sub", "neg", "sum", "mean", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "select", "clone", "to", "_to_copy", "detach", "alias",

@@ -65,6 +65,7 @@ class Graph:
         self.end, self.loss = None, ""  # the operator that is the loss, and what to tell of it
         self.chosen = {}  # by output of an operator that is not known and gives integers: where it is
         self.told = set()  # parameters of which a note or a refusal tells that the loss does not reach them
+        self.steps_first = set()  # outputs of recurrent layers that seem to have samples first, but lie in memory with steps first
         self.not_negative = set()  # tensors whose elements are 0 or more
         self._names, self._writer, self._noted = set(), {}, {}
 

@@ -3,12 +3,11 @@ import operator
 
 import torch
 
-from .patterns import CASTS, name_of
+from .functions import CASTS, GROUPED, name_of
 
 MIXED = "mixed"
 # Functions that read several elements along a dimension, besides sums and means.
 ALONG = {"sort", "argsort", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "softmax", "_softmax", "log_softmax", "_log_softmax", "topk", "kthvalue", "roll", "flip"}
-GROUPED = {"_grouped_mm", "grouped_mm", "grouped_mm_fallback"}
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_empty", "new_zeros", "new_ones", "new_full"}
 
 

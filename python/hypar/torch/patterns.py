@@ -5,15 +5,11 @@ import operator
 
 import torch
 
-from .saved import kernels_of
-from .table import base_name
+from .functions import CASTS, name_of
+from .saved import bytes_by_element, kernels_of
 from .views import Tensor
 
-CASTS = ("to", "_to_copy", "clone", "contiguous", "type_as", "float", "_assert_tensor_metadata")
-
-
-def name_of(node):
-    return base_name(node.target) if isinstance(node, torch.fx.Node) and node.op == "call_function" else None
+SAVED = "saved_fp32", "saved_short"
 
 
 def strip(node):
@@ -38,16 +34,23 @@ def _either(node, first, second):
 
 
 def written(call, y, x):
-    """y, by an operator that the model writes out between the node x and this one: it says how many kernels that takes."""
+    """y, by an operator that the model writes out between the node x and this one: it says how many kernels that takes, and what is saved."""
     op = y is not None and _op_of(call.graph, y)
     if op:
         op.begin = strip(x)
         nodes = _between(call, op.begin)
         kinds = tuple(name_of(n) for n in nodes)
         if kinds not in call.t.kernels:
-            call.t.kernels[kinds] = kernels_of(nodes, call.t.host)
-        counts = call.t.kernels[kinds] or (1, 1)
-        op.attrs.update({key: n for key, n in zip(("forward_steps", "backward_steps"), counts) if n > 1})
+            call.t.kernels[kinds] = kernels_of(nodes, call.t.host), bytes_by_element(nodes, op.begin, call.t.host)
+        counts, saved = call.t.kernels[kinds]
+        op.attrs.update({key: n for key, n in zip(("forward_steps", "backward_steps"), counts or (1, 1)) if n > 1})
+        op.attrs.update(zip(SAVED, saved or ()))
+    return y
+
+
+def one_kernel(call, y):
+    """y, by an operator that is one kernel of PyTorch's, which saves its input alone."""
+    _op_of(call.graph, y).attrs.update(dict.fromkeys(SAVED, 0))
     return y
 
 

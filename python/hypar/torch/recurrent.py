@@ -1,5 +1,6 @@
 """LSTM and GRU: layers and directions one after another."""
-from .table import Unknown, base_name, op
+from .functions import base_name
+from .table import Unknown, op
 from .views import Tensor
 
 
@@ -37,7 +38,9 @@ def recurrent(call, x, states, weights, biases, layers, dropout_rate, train, bot
             x = call.add("concat", outs, {"axis": 2}, shape, 0)
         if dropout_rate and train and layer + 1 < layers:
             x = call.add("dropout", [x], {"rate": dropout_rate})
-    if not batch_first:
+    if batch_first:
+        call.graph.steps_first.add(x.base)
+    else:
         x = call.see(x, lambda v: v.transpose(0, 1))
     return [x] + [stacked(call, kept) for kept in last]
 

@@ -1,4 +1,5 @@
 """What PyTorch runs, and saves for the backward half, of several operators that are one operator here."""
+import contextlib
 import math
 
 import torch
@@ -6,11 +7,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from .functions import is_cast, name_of, widens
 
-def saved_of(nodes, host):
+
+def saved_of(nodes, host, cards=False):
     """Of nodes that follow one another: floating-point numbers, and bytes of all else, that autograd saves beside what is read from outside
-    and what others read of them. The nodes run on tensors without values."""
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+    and what others read of them. The nodes run on tensors without values, of processors, or of "meta", where functions that differ are those
+    of cards."""
+    with contextlib.nullcontext() if cards else FakeTensorMode(allow_non_fake_inputs=True) as mode:
         try:
             return _run(nodes, host, mode)
         except Exception:  # of whatever kind: nothing is counted, as of all that has no values
@@ -18,31 +22,41 @@ def saved_of(nodes, host):
 
 
 class _Values:
-    """Tensors without values for what nodes read, and what they give."""
+    """Tensors without values for what nodes read, and what they give: of a mode, or on "meta". kind: the type of parameters, where it is
+    not the model's."""
 
-    def __init__(self, host, mode):
-        self.host, self.mode, self.env = host, mode, {}
+    def __init__(self, host, mode, kind=None):
+        self.host, self.mode, self.kind, self.env = host, mode, kind, {}
 
     def made(self, x):
         if not isinstance(x, torch.Tensor):
             return self.host.number(x)
-        x = torch.empty([int(self.host.number(n)) for n in x.shape], dtype=x.dtype)
+        kind = self.kind if self.kind and x.is_floating_point() else x.dtype
+        x = torch.empty([int(self.host.number(n)) for n in x.shape], dtype=kind, device=None if self.mode else "meta")
         return x.requires_grad_().clone() if x.is_floating_point() else x  # a leaf could not be changed in place
+
+    def valueless(self, x):
+        if not isinstance(x, torch.Tensor):
+            return x
+        return self.mode.from_tensor(x) if self.mode else x.to("meta")
 
     def of(self, node):
         if node not in self.env:
             known = self.host.values.get(node)
-            self.env[node] = tree_map(lambda x: self.mode.from_tensor(x) if isinstance(x, torch.Tensor) else x, known) if known is not None \
-                else tree_map(self.made, node.meta["val"])
+            self.env[node] = tree_map(self.valueless, known) if known is not None else tree_map(self.made, node.meta["val"])
         return self.env[node]
 
     def run(self, node):
-        self.env[node] = node.target(*torch.fx.map_arg(node.args, self.of), **torch.fx.map_arg(node.kwargs, self.of))
+        if self.kind and is_cast(node):
+            x = self.of(node.args[0])
+            self.env[node] = x.to(torch.float32 if widens(node, x.dtype == torch.float32) else self.kind)
+        else:
+            self.env[node] = node.target(*torch.fx.map_arg(node.args, self.of), **torch.fx.map_arg(node.kwargs, self.of))
 
 
-def _run(nodes, host, mode):
-    values, saved = _Values(host, mode), {}
-    env = values.env
+def _saved(nodes, values):
+    """Tensors by storage that autograd saves of nodes beside what is read from outside and what others read of them, and all that it saves."""
+    saved, env = {}, values.env
 
     def pack(x):
         saved[storage(x)] = x
@@ -52,12 +66,41 @@ def _run(nodes, host, mode):
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
         for node in nodes:
             values.run(node)
-    inside = set(nodes)
-    results = [env[node] for node in nodes if any(user not in inside for user in node.users)]
+    inside, results = set(nodes), []
+    for node in nodes:
+        readers = [user for user in node.users if user not in inside and user.meta.get("val") is not None]
+        if isinstance(env[node], (tuple, list)):
+            results += [env[node][user.args[1]] for user in readers if user.users]
+        elif readers and not is_cast(node):  # later readers of a tensor that a trace has cast to its own type are told to read the cast
+            results.append(env[node])
     outside |= {storage(x) for x in tree_leaves(results) if isinstance(x, torch.Tensor)}
-    own = [x for key, x in saved.items() if key not in outside]
-    size = {key: math.ceil(x.untyped_storage().nbytes() / x.itemsize) for key, x in saved.items()}
-    return sum(size[storage(x)] for x in own if x.is_floating_point()), sum(x.untyped_storage().nbytes() for x in own if not x.is_floating_point())
+    return {key: x for key, x in saved.items() if key not in outside}, saved
+
+
+def _run(nodes, host, mode):
+    own = _saved(nodes, _Values(host, mode))[0].values()
+    return (sum(math.ceil(x.untyped_storage().nbytes() / x.itemsize) for x in own if x.is_floating_point()),
+            sum(x.untyped_storage().nbytes() for x in own if not x.is_floating_point()))
+
+
+def bytes_by_element(nodes, x, host):
+    """Of nodes that are an operator of our own that reads x: bytes that autograd saves for each element of x, beside x itself; where the
+    parameters are in fp32, and where they are in 16 bits. None: it cannot be told."""
+    found = []
+    for kind in torch.float32, torch.bfloat16:
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            try:
+                values = _Values(host, mode, kind)
+                own, every = _saved(nodes, values)
+            except Exception:  # of whatever kind, as above
+                return None
+            read = values.of(x)
+            more = sum(t.untyped_storage().nbytes() for t in own.values()) - (0 if storage(read) in every else read.nbytes)
+            last = values.env[nodes[-1]]  # a product saves it, as wide as it is; the graph has it in the type of the parameters
+            if last.itemsize > kind.itemsize and any(name_of(user) in ("mul", "div") for user in nodes[-1].users):
+                more += last.numel() * (last.itemsize - kind.itemsize)
+            found.append(max(0, more // read.numel()))
+    return tuple(found)
 
 
 def storage(x):

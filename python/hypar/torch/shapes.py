@@ -6,7 +6,8 @@ import torch
 from . import patterns
 from .elementwise import binary, number, scaled, unary
 from .layers import each, rows
-from .table import TABLE, Unknown, base_name, op
+from .functions import base_name
+from .table import TABLE, Unknown, op
 from .views import Tensor
 from .windows import reduce
 

@@ -4,6 +4,7 @@ To add one: a function under @op in the file of its kind, or a row of a short ta
 arguments: Tensors of the network, Known values and numbers; it returns a Tensor, or Unknown says why it cannot."""
 import torch
 
+from .functions import base_name
 from .saved import saved_of
 from .views import Tensor
 
@@ -20,15 +21,6 @@ def op(*names):
             TABLE[name] = function
         return function
     return enter
-
-
-def base_name(target):
-    """"aten::add_.Tensor" is add, in place."""
-    schema = getattr(target, "_schema", None)
-    if schema is None:
-        return str(target)
-    name = schema.name.split("::")[-1]
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
 def find(target):

@@ -10,8 +10,7 @@ from torch.export.graph_signature import InputKind
 from . import aten, losses, shapes, table, views  # noqa: F401 (aten fills the table)
 from .export import Cannot, Host, user_line
 from .network import Graph
-from .orders import GROUPED
-from .patterns import name_of
+from .functions import PRODUCTS, base_name, name_of
 from .saved import saved_of
 from .views import Tensor
 
@@ -155,7 +154,7 @@ class Translation:
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these
-        self.kernels = {}  # by functions of an operator that is written out: how many kernels these take
+        self.kernels = {}  # by functions of an operator that is written out: how many kernels these take, and what they save
         self.symbolic = bool(self.host.sizes)
         types = {x.dtype for x in (*model.parameters(), *model.buffers()) if x.is_floating_point()}
         self.eps = max(torch.finfo(kind).eps for kind in types | {torch.float32})
@@ -318,7 +317,7 @@ class Translation:
             if node not in self.env:
                 self.changed.add(node)
             self.env[node] = result
-            name = table.base_name(node.target) if node.op == "call_function" else ""
+            name = base_name(node.target) if node.op == "call_function" else ""
             if name in shapes.ALIASES:
                 node = node.args[0]
             elif name == "select":
@@ -336,9 +335,6 @@ class Translation:
                 return
             else:
                 return
-
-
-PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", *GROUPED}
 
 
 def flops_of(nodes, host):

@@ -102,6 +102,10 @@ static inline double hp_whole_times(const struct memory_maker *m, int tensor)
            (double)hp_shape_elements(&m->graph->tensors[read].shape);
 }
 
+/* Is an input of the graph an argument of the model, not what the model makes of its arguments
+ * (a mask of words), and not the target of a loss beside the model? */
+bool hp_is_argument(const struct hypar_graph *graph, int tensor);
+
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */
 void hp_memory_of_passes(struct memory_maker *m);
 

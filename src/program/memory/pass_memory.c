@@ -283,9 +283,7 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
         add_to_earlier(m, body, elements);
 }
 
-/* Is an input of the graph an argument of the model, not what the model makes of its arguments
- * (a mask of words)? */
-static bool is_argument(const struct hypar_graph *graph, int t)
+bool hp_is_argument(const struct hypar_graph *graph, int t)
 {
     bool found = graph->n_arguments == 0; /* unknown */
     for (int i = 0; i < graph->n_arguments && !found; i++)
@@ -299,7 +297,7 @@ static bool is_narrowed(const struct hypar_plan *plan, int t)
     const struct tensor *tensor = &plan->graph->tensors[t];
     return plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER &&
            tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 && !tensor->index &&
-           is_argument(plan->graph, t) &&
+           hp_is_argument(plan->graph, t) &&
            hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 
@@ -309,7 +307,7 @@ static bool is_given_whole(const struct memory_maker *m, int t)
 {
     const struct tensor *tensor = &m->graph->tensors[t];
     return has_receive_buffers(m) && tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 &&
-           m->graph->n_arguments > 0 && is_argument(m->graph, t);
+           m->graph->n_arguments > 0 && hp_is_argument(m->graph, t);
 }
 
 /* The devices that read argument `t` have it as buffers, of so many elements. */

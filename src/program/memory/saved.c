@@ -79,11 +79,12 @@ static const struct eager_row eager_rows[OP_KIND_COUNT] = {
     /* what is normalised, and its product with the error */
     [OP_BATCH_NORM] = { .wide_errors = 2 },
 };
+static const struct eager_row nothing_saved;
 
-/* Tensors of fp32 at the loss, as large as the logits. By default a framework that runs
- * operator by operator has three: the logarithms of probabilities, their errors, and the errors
- * of the logits. A single kernel for all of the loss needs none. */
-static double wide_logits(const struct hypar_plan *plan)
+/* Tensors of the loss, as large as the logits. By default a framework that runs operator by
+ * operator has three: the logarithms of probabilities, their errors, and the errors of the
+ * logits. A single kernel for all of the loss needs none. */
+static double loss_tensors(const struct hypar_plan *plan)
 {
     enum { EAGER = 3 };
     double tensors = hp_framework_memory(&plan->simulation)->logits_fp32;
@@ -91,32 +92,57 @@ static double wide_logits(const struct hypar_plan *plan)
     return tensors > 0 ? tensors : eager ? EAGER : 0;
 }
 
+/* Bytes of each element of these tensors: of fp32, but where the model computes the loss from
+ * logits as they are. */
+static int loss_bytes(const struct hypar_plan *plan, int op)
+{
+    const struct hypar_framework *framework = &plan->simulation.framework;
+    bool as_written = framework->kernels == HYPAR_KERNELS_EAGER && !framework->autocast &&
+                      hp_framework_memory(&plan->simulation)->logits_fp32 == 0;
+    bool upcast =
+        !as_written || hp_attr_int(plan->graph->ops[op].nest->attrs, ATTR_UPCAST, 0, 1) != 0;
+    return hp_precision_bytes(upcast ? HYPAR_FP32 : plan->precision);
+}
+
 /* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
 static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
 {
-    static const struct eager_row nothing;
-    bool norm = kind == OP_RMS_NORM || kind == OP_BATCH_NORM;
-    return norm && hp_framework_memory(&plan->simulation)->fused_norms ? &nothing
+    bool norm = kind == OP_RMS_NORM || kind == OP_LAYER_NORM || kind == OP_BATCH_NORM;
+    return norm && hp_framework_memory(&plan->simulation)->fused_norms ? &nothing_saved
                                                                        : &eager_rows[kind];
+}
+
+/* Bytes that the graph says are saved, as the model writes the operator; -1: it does not say,
+ * the row does. */
+static int told_bytes(const struct hypar_plan *plan, int op)
+{
+    const struct op *at = &plan->graph->ops[op];
+    bool is_short = hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
+    int told =
+        (int)hp_attr_int(at->nest->attrs, is_short ? ATTR_SAVED_SHORT : ATTR_SAVED_FP32, 0, -1);
+    return told > 0 && row_of(plan, at->kind) == &nothing_saved ? 0 : told;
 }
 
 /* Bytes that the framework saves for each element of the first input. A mask of a processor has
  * the type of what it is multiplied with. */
-static int saved_bytes(const struct hypar_plan *plan, enum op_kind kind, bool host)
+static int saved_bytes(const struct hypar_plan *plan, int op, bool host)
 {
+    enum op_kind kind = plan->graph->ops[op].kind;
     const struct eager_row *row = row_of(plan, kind);
     int each = hp_precision_bytes(plan->precision);
     if (kind == OP_CROSS_ENTROPY)
-        return wide_logits(plan) > 0 ? hp_precision_bytes(HYPAR_FP32) - each : 0;
+        return loss_tensors(plan) > 0 ? loss_bytes(plan, op) - each : 0;
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
+    if (told_bytes(plan, op) >= 0)
+        return told_bytes(plan, op);
     return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
            (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes * (host ? each : 1));
 }
 
-/* Tensors of fp32 that the backward pass of an operator needs while it runs. A cross entropy of
- * classes that are divided has one more; a batch norm is written out where its statistics are
- * those of several replicas' samples. */
+/* Tensors of fp32, or of the loss, that the backward pass of an operator needs while it runs.
+ * A cross entropy of classes that are divided has one more; a batch norm is written out where
+ * its statistics are those of several replicas' samples. */
 static double wide_errors(const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -125,7 +151,7 @@ static double wide_errors(const struct hypar_plan *plan, int op)
     int n = row_of(plan, nest->kind)->wide_errors;
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     if (nest->kind == OP_CROSS_ENTROPY)
-        return fmax(wide_logits(plan) - 1, 0) + (eager && hp_degree(split, classes) > 1);
+        return fmax(loss_tensors(plan) - 1, 0) + (eager && hp_degree(split, classes) > 1);
     if (!eager)
         return 0;
     if (nest->kind == OP_BATCH_NORM &&
@@ -137,10 +163,13 @@ static double wide_errors(const struct hypar_plan *plan, int op)
 /* Bytes of each element that the backward pass needs in addition to the plan's error. */
 static int error_bytes(const struct hypar_plan *plan, int op)
 {
-    int wide = (int)(wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32)),
+    enum op_kind kind = plan->graph->ops[op].kind;
+    int tensor =
+            kind == OP_CROSS_ENTROPY ? loss_bytes(plan, op) : hp_precision_bytes(HYPAR_FP32),
+        wide = (int)(wide_errors(plan, op) * tensor),
         each = hp_precision_bytes(plan->precision);
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
-    int errors = eager ? row_of(plan, plan->graph->ops[op].kind)->errors : 0;
+    int errors = eager && told_bytes(plan, op) != 0 ? row_of(plan, kind)->errors : 0;
     return errors * each + (wide > 0 ? wide - each : 0);
 }
 
@@ -151,12 +180,15 @@ static bool keeps_mask(const struct hypar_plan *plan, int op)
            !plan->ops[op].recompute;
 }
 
-/* What a framework that runs operator by operator saves inside of an opaque operator. */
-static int opaque_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
+/* What a framework that runs operator by operator saves of each sample inside of an operator,
+ * as the graph says: of an opaque one, and of bags of words. */
+static int told_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
 {
     const struct attrs *attrs = plan->graph->ops[op].nest->attrs;
     double numbers = hp_attr(attrs, ATTR_SAVED, 0, 0),
            bytes = hp_attr(attrs, ATTR_SAVED_BYTES, 0, 0);
+    if (host)
+        bytes = hp_attr(attrs, ATTR_HOST_SAVED_BYTES, 0, bytes);
     int n = 0;
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
@@ -175,30 +207,51 @@ static int opaque_extras(const struct hypar_plan *plan, int op, struct op_extra 
 }
 
 /* What oneDNN's LSTM works in and keeps, of one sample, beside the gates and cell states that
- * are tensors of the operator: measured with PyTorch 2.13 for widths that are multiples of 32.
- */
+ * are tensors of the operator: of each step, and of the state before the first one, inputs and
+ * states of this layer and the next, and their errors in fp32. Measured with PyTorch 2.13 for
+ * widths that are multiples of 32. */
 static int64_t lstm_workspace(const struct hypar_plan *plan, int op)
 {
     const struct op *at = &plan->graph->ops[op];
     const struct hypar_shape *x = &plan->graph->tensors[at->tensor[0]].shape,
                              *y = &plan->graph->tensors[at->tensor[at->nest->n_inputs]].shape;
-    int each = hp_precision_bytes(plan->precision);
+    enum { WIDTHS_APART = 256, APART = 64 }; /* rows of such widths are so many bytes apart */
+    int each = hp_precision_bytes(plan->precision), wide_each = hp_precision_bytes(HYPAR_FP32);
     int64_t steps = y->dim[1], k = y->dim[2], wide = x->dim[2] > k ? x->dim[2] : k;
-    return steps * ((each < 4 ? 20 : 24) * wide + (each < 4 ? 22 : 36) * k + 64 - 5 * each * k);
+    int64_t state = (2 * each + 4 * wide_each) * wide + (2 * each + 2 * wide_each) * k;
+    int64_t gates = 5 * each * k + (4 * k % WIDTHS_APART == 0 ? APART : 0);
+    return (steps + 1) * state + steps * (gates - 5 * each * k);
+}
+
+/* Does a reader keep the tensor for its own backward half? */
+static bool is_kept_by_reader(const struct hypar_graph *graph, int tensor)
+{
+    bool kept = false;
+    for (int i = graph->use_start[tensor]; i < graph->use_start[tensor + 1]; i++) {
+        const struct nest *nest = graph->ops[graph->use[i].op].nest;
+        for (int p = 0; p < nest->n_passes; p++)
+            kept |= nest->pass[p].backward && nest->pass[p].reads >> graph->use[i].operand & 1;
+    }
+    return kept;
 }
 
 /* What the framework's kernels for processors save in addition: a GRU is written out step by
- * step. */
+ * step, and keeps the output of each step but not that of all; a norm is written out. */
 static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *out)
 {
     enum { GRU_TENSORS = 3 }; /* as large as the output */
-    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op *at = &plan->graph->ops[op];
+    const struct nest *nest = at->nest;
+    int each = hp_precision_bytes(plan->precision), wide = hp_precision_bytes(HYPAR_FP32);
     struct op_extra saved = { .kept = true, .term = TERM_activations };
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
     if (nest->kind == OP_GRU) {
+        bool kept = is_kept_by_reader(plan->graph, at->tensor[nest->n_inputs]);
         saved.operand = nest->n_inputs;
-        saved.each_bytes = GRU_TENSORS * hp_precision_bytes(plan->precision);
+        saved.each_bytes = (kept ? GRU_TENSORS : GRU_TENSORS - 1) * each;
+    } else if (nest->kind == OP_RMS_NORM && told_bytes(plan, op) == 0) {
+        saved.each_bytes = wide - each + (at->tensor[1] >= 0 ? wide : 0);
     } else if (nest->kind == OP_LSTM) {
         saved.per_sample = lstm_workspace(plan, op);
         saved.each_bytes = 1;
@@ -213,9 +266,9 @@ int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_ext
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     bool loss = nest->kind == OP_CROSS_ENTROPY;
-    if (nest->kind == OP_OPAQUE)
-        return opaque_extras(plan, op, out);
-    int errors = error_bytes(plan, op), saved = saved_bytes(plan, nest->kind, host), n = 0;
+    if (nest->kind == OP_OPAQUE || nest->kind == OP_EMBEDDING)
+        return told_extras(plan, op, host, out);
+    int errors = error_bytes(plan, op), saved = saved_bytes(plan, op, host), n = 0;
     if (keeps_mask(plan, op))
         out[n++] = (struct op_extra){ .operand = nest->n_inputs,
                                       .each_bytes = 1,

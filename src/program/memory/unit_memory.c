@@ -5,7 +5,8 @@
  *  - Forward: the parameters of a unit are gathered when its first pass begins. The buffer that
  *    they are received in stays until the parameters of the next unit have been received; of
  * the last unit, until the forward half ends.
- *  - Backward: the parameters of a unit are gathered when the unit before it begins.
+ *  - Backward: the parameters of a unit are gathered when the unit before it begins; the first
+ *    ones when the error of the model's output is known. A loss beside the model comes before.
  *  - Parameters that are not divided are copied, too, whatever the plan's precision: a network
  *    is computed with copies, in its unit, of what is updated. The copies begin so and stay
  *    until the last backward pass of the unit is over: of the last micro-batch, because the
@@ -303,6 +304,17 @@ static void add_copies(const struct memory_maker *m, struct body_memory *body, i
     }
 }
 
+/* Does the loop that trains compute the loss, outside of the model? Its target is no argument
+ * of the model. */
+static bool is_beside_model(const struct hypar_graph *graph, int op)
+{
+    const struct op *at = &graph->ops[op];
+    int target = at->nest->n_inputs - 1;
+    return hp_op[at->kind].flags & ROW_LOSS && graph->n_arguments > 0 && !graph->own_loss &&
+           graph->tensors[at->tensor[target]].kind == TENSOR_INPUT &&
+           !hp_is_argument(graph, at->tensor[target]);
+}
+
 /* The runs of a device in one action. A unit without parameters has none; the unit of all that
  * is in no layer takes the whole action. */
 static int find_runs(const struct memory_maker *m, const struct body_passes *p, int device,
@@ -319,6 +331,9 @@ static int find_runs(const struct memory_maker *m, const struct body_passes *p, 
             run[before].after = number;
         if (n == 0)
             run[run_of[rest] = n++] = (struct unit_run){ .unit = rest, .first = number };
+        if (backward && n == 1 && last >= 0 &&
+            is_beside_model(m->graph, hp_pass_at(p, last)->op))
+            run[0].first = number;
         if (run_of[unit] < 0 && m->units.has_params[unit]) {
             run[n - 1].until = last;
             run[run_of[unit] = n++] = (struct unit_run){ .unit = unit, .first = number };

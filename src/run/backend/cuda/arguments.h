@@ -17,6 +17,13 @@ struct cuda_elements {
     long long to_second, from_second; /* of pairs: from the first number to the second */
 };
 
+/* A matrix, and a copy of it that may have more rows and columns. */
+struct cuda_rows {
+    void *to;
+    const void *from;
+    long long rows, columns, from_rows, from_columns, to_step, from_step;
+};
+
 /* Contiguous elements that are updated. */
 struct cuda_update {
     const void *old, *gradient;

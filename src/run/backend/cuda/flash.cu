@@ -305,7 +305,8 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_fl
     pair k[HEAD / 16][4], v[VALUE / 16][4];
     float dk[HEAD / 8][4] = {}, dv[VALUE / 8][4] = {};
     take_rows<HEAD>(k, head_of<const bf16>(f.k, f, a, 0), f.k.row, first, f.keys);
-    take_rows<VALUE>(v, head_of<const bf16>(f.v, f, a, 0), f.v.row, first, f.keys);
+    if (f.dk.data) // for gradients of values alone, values and t are not given
+        take_rows<VALUE>(v, head_of<const bf16>(f.v, f, a, 0), f.v.row, first, f.keys);
     long long begin = f.causal ? f.first_key + block - f.first_query : 0;
     begin = begin > 0 ? begin / TILE * TILE : 0;
     for (long long g = 0; g < f.group; g++) {
@@ -323,11 +324,10 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_fl
                 const float sum = row < f.queries ? m[row * f.m.row + f.m_second] : 0;
                 max[threadIdx.x] = row < f.queries ? m[row * f.m.row] : 0;
                 share[threadIdx.x] = sum > 0 ? 1 / sum : 0;
-                away[threadIdx.x] = f.t.data && row < f.queries ? t[row * f.t.row] : 0;
+                away[threadIdx.x] = f.dk.data && row < f.queries ? t[row * f.t.row] : 0;
             }
             __syncthreads();
             multiply_rows<HEAD>(c, k, queries);
-            multiply_rows<VALUE>(d, v, errors);
 #pragma unroll
             for (int j = 0; j < TILE / 8; j++)
 #pragma unroll
@@ -335,9 +335,16 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_fl
                     const int column = j * 8 + lane_column() + i % 2;
                     const bool seen = is_seen(f, q + column, first + lane_row() + i / 2 * 8);
                     c[j][i] = seen ? probability(c[j][i] * scale, max[column], share[column]) : 0;
-                    d[j][i] = c[j][i] * (d[j][i] - away[column]) * scale;
                 }
             add_product<VALUE>(dv, c, turned_errors);
+            if (!f.dk.data)
+                continue;
+            multiply_rows<VALUE>(d, v, errors);
+#pragma unroll
+            for (int j = 0; j < TILE / 8; j++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    d[j][i] = c[j][i] * (d[j][i] - away[j * 8 + lane_column() + i % 2]) * scale;
             add_product<HEAD>(dk, d, turned);
         }
     }

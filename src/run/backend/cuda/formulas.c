@@ -45,7 +45,7 @@ static const struct row rows[] = {
     { "cumsum", "dx", "for (Index j = 0; j < k0; j++) if (k1 != 0 ? j <= @| : j >= @|) acc += $dy[|=j];", "" },
     { "rope", "y dx", "const Index width = @#d, half = width / 2, other = @d < half ? @d + half : @d - half;"
       " if (@d == 2 * half) { acc += SAME; continue; }"
-      " const double turn = double(@t) * pow(k0, -2.0 * double(@d < half ? @d : @d - half) / double(width));"
+      " const double turn = double(@t) * pow(k0, -double(2 * (@d < half ? @d : @d - half)) / double(width));"
       " const double s = SIGN sin(turn); acc += SAME * cos(turn) + (@d < half ? -s : s) * OTHER;", "" },
 
     { "attention", "m", SCORE JOIN("score"), "de" },

@@ -42,24 +42,24 @@ extern "C" __global__ void copy_2(cuda_elements e) { copy<unsigned short>(e); }
 extern "C" __global__ void copy_4(cuda_elements e) { copy<unsigned>(e); }
 extern "C" __global__ void copy_8(cuda_elements e) { copy<unsigned long long>(e); }
 
-// The same of rows of contiguous elements: extents are those of rows and columns. A thread has several loads under way.
-extern "C" __global__ void rows_2(cuda_elements e)
+// Rows of contiguous elements; what `from` lacks becomes 0. A thread has several loads under way.
+extern "C" __global__ void rows_2(cuda_rows r)
 {
     enum { EACH = 8 };
-    for (long long row = blockIdx.y; row < e.extent[0]; row += gridDim.y) {
-        unsigned short *to = (unsigned short *)e.to + row * e.to_stride[0], part[EACH];
-        const unsigned short *from = (const unsigned short *)e.from + row * e.from_stride[0];
-        for (long long first = (long long)blockIdx.x * blockDim.x * EACH; first < e.extent[1];
+    for (long long row = blockIdx.y; row < r.rows; row += gridDim.y) {
+        unsigned short *to = (unsigned short *)r.to + row * r.to_step, part[EACH];
+        const unsigned short *from = (const unsigned short *)r.from + row * r.from_step;
+        for (long long first = (long long)blockIdx.x * blockDim.x * EACH; first < r.columns;
              first += (long long)gridDim.x * blockDim.x * EACH) {
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
                 const long long at = first + i * blockDim.x + threadIdx.x;
-                part[i] = at < e.extent[1] ? from[at] : 0;
+                part[i] = row < r.from_rows && at < r.from_columns ? from[at] : 0;
             }
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
                 const long long at = first + i * blockDim.x + threadIdx.x;
-                if (at < e.extent[1])
+                if (at < r.columns)
                     to[at] = part[i];
             }
         }

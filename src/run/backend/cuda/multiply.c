@@ -166,53 +166,60 @@ static bool begin_product(struct cuda *c, const struct hp_cuda_product *given)
     return true;
 }
 
-/* cuBLAS takes three times as long for matrices of bf16 whose rows do not begin at multiples of
- * 16 bytes (50,257 columns, on an H200): large ones are copied to rows that do. */
+/* cuBLAS takes three times as long for matrices of bf16 whose extents, or rows in memory, are
+ * no multiples of eight numbers (50,257 columns, on an H200): large products are computed on
+ * copies, which are filled up with zeros. */
+enum { UNIT = 8 }; /* numbers */
+
 struct matrix {
     void *data;
     int64_t rows, columns; /* columns are contiguous */
-    int64_t *step;         /* from one row to the next */
+    int64_t step, *copy_step;
     bool is_apart;
 };
+
+static int64_t filled_up(int64_t n)
+{
+    return (n + UNIT - 1) / UNIT * UNIT;
+}
 
 static struct matrix matrix_of(const void *data, int64_t *row, int64_t rows, int64_t *column,
                                int64_t columns)
 {
     bool by_rows = *column == 1 || columns == 1;
-    return (struct matrix){ .data = (void *)(uintptr_t)data,
-                            .rows = by_rows ? rows : columns,
-                            .columns = by_rows ? columns : rows,
-                            .step = by_rows ? row : column };
+    struct matrix m = { .data = (void *)(uintptr_t)data,
+                        .rows = by_rows ? rows : columns,
+                        .columns = by_rows ? columns : rows,
+                        .step = by_rows ? *row : *column,
+                        .copy_step = by_rows ? row : column };
+    m.is_apart = m.rows % UNIT || m.columns % UNIT || m.step % UNIT ||
+                 (uintptr_t)m.data % (UNIT * sizeof(uint16_t));
+    return m;
 }
 
-enum { ALIGNED = 8 }; /* numbers */
-
-static bool is_aligned(const struct matrix *m)
-{
-    return *m->step % ALIGNED == 0 && (uintptr_t)m->data % (ALIGNED * sizeof(uint16_t)) == 0;
-}
-
-static void copy_rows(struct cuda *c, void *to, int64_t to_step, const void *from,
-                      int64_t from_step, const struct matrix *m)
+/* Rows and columns beyond those of `from` become 0. */
+static void copy_rows(struct cuda *c, void *to, int64_t to_step, int64_t rows, int64_t columns,
+                      const void *from, int64_t from_step, const struct matrix *m)
 {
     enum { THREADS = 256, EACH = 8, MOST = 65535 };
-    struct cuda_elements e = { .to = to,
-                               .from = from,
-                               .n = m->rows * m->columns,
-                               .n_dims = 2,
-                               .extent = { m->rows, m->columns },
-                               .to_stride = { to_step, 1 },
-                               .from_stride = { from_step, 1 } };
-    int64_t blocks = (m->columns + THREADS * EACH - 1) / (THREADS * EACH);
+    struct cuda_rows r = { .to = to,
+                           .from = from,
+                           .rows = rows,
+                           .columns = columns,
+                           .from_rows = m->rows,
+                           .from_columns = m->columns,
+                           .to_step = to_step,
+                           .from_step = from_step };
+    int64_t blocks = (columns + THREADS * EACH - 1) / (THREADS * EACH);
     struct cuda_grid grid = { { (unsigned)(blocks < MOST ? blocks : MOST),
-                                (unsigned)(m->rows < MOST ? m->rows : MOST) },
+                                (unsigned)(rows < MOST ? rows : MOST) },
                               { THREADS },
                               0 };
     hp_cuda_launch(c, hp_cuda_function(c, hp_cuda_module(c, "move", hp_cuda_move), "rows_2"),
-                   &grid, (void *[]){ &e });
+                   &grid, (void *[]){ &r });
 }
 
-/* False: nothing is done, as rows are aligned, or copies are not worth it. */
+/* False: nothing is done, as no copies are needed, or they are not worth it. */
 static bool multiply_copies(struct cuda *c, const struct hp_cuda_product *given)
 {
     static const double least = 1e8, most = 1e9; /* multiply-adds; elements */
@@ -222,34 +229,34 @@ static bool multiply_copies(struct cuda *c, const struct hp_cuda_product *given)
         matrix_of(p.from[0], &p.from_row, p.rows, &p.from_summed[0], p.summed),
         matrix_of(p.from[1], &p.from_summed[1], p.summed, &p.from_column, p.columns),
     };
-    int64_t used = 0, old[3];
+    int64_t used = 0;
     if (p.real != REAL_BF16 || p.each != 1 ||
         (double)p.rows * (double)p.columns * (double)p.summed < least)
         return false;
-    for (int i = 0; i < 3; i++) {
-        m[i].is_apart = !is_aligned(&m[i]);
-        old[i] = *m[i].step;
-        if (m[i].is_apart) {
-            *m[i].step = (m[i].columns + ALIGNED - 1) / ALIGNED * ALIGNED;
-            used += *m[i].step * m[i].rows;
-        }
-    }
+    for (int i = 0; i < 3; i++)
+        used += m[i].is_apart ? filled_up(m[i].rows) * filled_up(m[i].columns) : 0;
     if (used == 0 || (double)used > most)
         return false;
     uint16_t *room = hp_cuda_product_scratch(c, (size_t)used * sizeof *room);
     if (!room) /* the card's status tells */
         return true;
     for (int i = 0; i < 3; i++) {
+        int64_t rows = filled_up(m[i].rows), columns = filled_up(m[i].columns);
         if (!m[i].is_apart)
             continue;
         if (i > 0 || !p.fresh)
-            copy_rows(c, room, *m[i].step, m[i].data, old[i], &m[i]);
+            copy_rows(c, room, columns, rows, columns, m[i].data, m[i].step, &m[i]);
         *(i == 0 ? (const void **)&p.to : &p.from[i - 1]) = room;
-        room += *m[i].step * m[i].rows;
+        *m[i].copy_step = columns;
+        room += rows * columns;
     }
+    p.rows = filled_up(p.rows);
+    p.columns = filled_up(p.columns);
+    p.summed = filled_up(p.summed);
     bool done = begin_product(c, &p);
     if (done && m[0].is_apart)
-        copy_rows(c, m[0].data, old[0], p.to, *m[0].step, &m[0]);
+        copy_rows(c, m[0].data, m[0].step, m[0].rows, m[0].columns, p.to, *m[0].copy_step,
+                  &m[0]);
     return done;
 }
 
