@@ -143,6 +143,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     row->bound = info.bound;
     row->interrupted = info.interrupted;
     row->updates = hypar_plan_updates(plan);
+    row->plan_hash = hypar_plan_hash(plan);
     if (simulated)
         row->step = simulated->step;
     else
@@ -163,6 +164,7 @@ static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct 
 {
     struct hypar_sim_options how = hypar_as_planned(plan, c->given);
     row->updates = hypar_plan_updates(plan);
+    row->plan_hash = hypar_plan_hash(plan);
     return simulate(row, plan, &how, c->args->memory_bytes, why);
 }
 

@@ -53,6 +53,7 @@ static const struct argp_option options[] = {
     OPT_SHARD_ROW,
     OPT_ALL_REDUCE_ROW,
     OPT_AS_ROW,
+    OPT_FOR_ROW,
     { "budget", OPT_BUDGET, "TIME", 0, "plans: time limit of all searches together (5m)", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write every choice or plan to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
@@ -353,6 +354,7 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
     how.search.machine = args->machine;
     how.search.memory_bytes = args->memory_bytes;
     how.search.micro_batches = args->micro_batches;
+    how.search.target = args->target;
     if (!args->machine)
         return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
     if (args->batches && strcmp(args->operand[0], "-") == 0)
@@ -371,6 +373,8 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
     how.other_names = args->other_machines.text;
     how.n_others = machines.n_others;
     if (status == HYPAR_OK) {
+        if (args->target)
+            opt_take_defaults(args, machines.first, &how.search);
         opt_note_precision(args, machines.first, how.search.precision);
         status = search_plans(args, machines.first, &how, err);
     }
@@ -398,6 +402,7 @@ static const char *option_of_plans(const struct args *args)
            : args->dropout_masks  ? "dropout-masks"
            : args->recompute      ? "recompute"
            : args->shard          ? "shard"
+           : args->target         ? "for"
            : args->budget_s > 0   ? "budget"
                                   : NULL;
 }

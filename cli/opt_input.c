@@ -24,9 +24,23 @@ static void note_unused_reading(const struct args *args)
                     "--follow-links", "the model is no file");
 }
 
+/* Is it the path of a file that holds a plan? Standard input is not peeked into. */
+static bool is_plan(const char *word)
+{
+    return strcmp(word, "-") != 0 && opt_is_of_format(word, "hypar-plan/");
+}
+
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                              struct hypar_error *err)
 {
+    const char *word = args->operand[0];
+    *out = NULL;
+    if (is_plan(word))
+        return opt_usage(err,
+                         "%s: '%s' is a plan, expected a model; hypar simulate, explain, train "
+                         "and export read plans, and hypar plan --start %s searches on from "
+                         "this one",
+                         args->command, word, word);
     struct hypar_import_options how = { .framework = args->framework,
                                         .batch = args->batch,
                                         .batch_dims =
@@ -69,6 +83,35 @@ bool opt_is_of_format(const char *path, const char *format)
     return at && at > text && at[-1] == '"';
 }
 
+/* A plan that --on gives fewer devices than it uses is refused for that, not for the first
+ * device that is missing. */
+static enum hypar_status check_machine(const struct args *args, const char *path,
+                                       const struct hypar_plan_read_options *how,
+                                       enum hypar_status status, struct hypar_error *err)
+{
+    struct hypar_plan_read_options own = *how;
+    struct hypar_machine *machine;
+    struct hypar_plan *plan;
+    own.machine = NULL;
+    own.reads = NULL;
+    if (status == HYPAR_OK || !args->machine || strcmp(path, "-") == 0 ||
+        hypar_plan_read(&plan, path, &own, NULL) != HYPAR_OK)
+        return status;
+    int used = hypar_machine_device_count(hypar_plan_machine(plan)), n = used;
+    if (hypar_machine_read(&machine, args->machine, NULL) == HYPAR_OK) {
+        n = hypar_machine_device_count(machine);
+        hypar_machine_free(machine);
+    }
+    hypar_plan_free(plan);
+    if (n >= used)
+        return status;
+    snprintf(err->text, sizeof err->text,
+             "the plan is for %d devices, --on %.80s has %d; expected as many, or a plan for "
+             "them: hypar plan MODEL --on %.80s",
+             used, args->machine, n, args->machine);
+    return opt_in_file(path, status, err);
+}
+
 /* A network of the zoo, or a file that holds one? */
 static bool is_model(const char *word)
 {
@@ -96,7 +139,8 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
                                            .follow_links = args->follow_links,
                                            .reads = opt_reads,
                                            .who = (void *)args };
-    enum hypar_status status = hypar_plan_read(out, path, &how, err);
+    enum hypar_status status =
+        check_machine(args, path, &how, hypar_plan_read(out, path, &how, err), err);
     struct hypar_error why;
     if (status != HYPAR_OK)
         return status;

@@ -32,6 +32,8 @@ struct hypar_explained_op {
     int alike; /* the number of operators of the same kind, shape and split */
     double
         path_s; /* of the critical path, of all of them: computing, and moving their outputs */
+    const char *refused_by; /* the framework of --for that refuses some of its splits; NULL: it
+                               refuses none */
     int n_alternatives;
     const struct hypar_what_if
         *alternative; /* the fastest first; hypar_explained_alternative() makes their plans */

@@ -171,7 +171,9 @@ struct hypar_other {
     double step_s;    /* the compared step: simulated, if possible */
     double compute_s; /* of this, on the device that computes longest; 0: unknown */
     double comm_bytes, energy_j;
-    const char *how; /* the plan in a few words: "n=4 of 9 operators, k=4 of 2" */
+    const char *how;     /* the plan in a few words: "n=4 of 9 operators, k=4 of 2" */
+    const char *same_as; /* hypar_found_info(): the planner, better or before it, that found the
+                            very same plan; else NULL */
 };
 
 /* A planner without a plan that fits, or whose plan was not examined. */
@@ -297,6 +299,10 @@ HYPAR_API int hypar_plan_idle_devices(const struct hypar_plan *plan);
  * for, planners then make no micro-batches with fewer samples than this. */
 enum { HYPAR_LEAST_NORM_SAMPLES = 8 };
 HYPAR_API bool hypar_plan_divides_statistics(const struct hypar_plan *plan);
+
+/* Equal for plans of one graph with the same precision, optimizer, splits, devices, stages and
+ * schedule. */
+HYPAR_API uint64_t hypar_plan_hash(const struct hypar_plan *plan);
 
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
 HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);

@@ -213,6 +213,7 @@ struct hypar_compared {
     int64_t evaluated;            /* candidates examined; -1: unknown */
     double lower_bound_s;         /* of the planner's own cost; 0: unknown */
     struct hypar_bound bound;     /* no plan has a shorter step; .step_s 0: not known */
+    uint64_t plan_hash;           /* equal for the same plan (hypar_plan_hash()); 0: unknown */
     bool interrupted;             /* the best so far when the search was stopped */
     enum hypar_updates
         updates; /* if not after each batch: another kind of training, not ranked */

@@ -56,3 +56,8 @@ uint64_t hp_plan_hash(const struct hypar_plan *plan)
     hash = add_number(hash, 2 * s->stash + s->vertical_sync);
     return add_slots(hash, plan);
 }
+
+uint64_t hypar_plan_hash(const struct hypar_plan *plan)
+{
+    return hp_plan_hash(plan);
+}

@@ -582,10 +582,24 @@ static int keep_first_of_each(struct hypar_other *other, int n, const char *self
     return kept;
 }
 
+/* Note the plans that an earlier planner of the list, or the winner, found too. */
+static void note_same(struct hypar_other *other, const uint64_t *hash, int n,
+                      const struct hypar_found *best)
+{
+    uint64_t chosen = hp_plan_hash(best->plan);
+    for (int i = 0; i < n; i++) {
+        other[i].same_as = hash[i] == chosen ? best->info.planner : NULL;
+        for (int k = 0; k < i && !other[i].same_as; k++)
+            if (hash[k] == hash[i])
+                other[i].same_as = other[k].planner;
+    }
+}
+
 /* List the best plans of the other planners that fit, best first. */
 static void list_others(const struct tried *t, int best, struct hypar_found *out)
 {
     struct hypar_other *other = NEW(&out->arena, struct hypar_other, t->n);
+    uint64_t *hash = NEW(&out->arena, uint64_t, t->n);
     double *worth = NEW(&out->arena, double, t->n);
     int n = 0;
     for (int i = 0; i < t->n; i++) {
@@ -595,12 +609,15 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
         for (; at > 0 && merit(t, i) < worth[at - 1]; at--) {
             other[at] = other[at - 1];
             worth[at] = worth[at - 1];
+            hash[at] = hash[at - 1];
         }
         worth[at] = merit(t, i);
+        hash[at] = hp_plan_hash(t->found[i]->plan);
         other[at] = hp_figures(t->found[i], t->verdict[i].step_s);
         other[at].how = hp_plan_summary(&out->arena, t->found[i]->plan);
         n++;
     }
+    note_same(other, hash, n, out);
     out->info.other = other;
     out->info.n_others = keep_first_of_each(other, n, out->info.planner);
     out->info.objective = t->problem->options->objective;

@@ -178,6 +178,7 @@ $ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
 >
 > The fastest whose updates are not delayed is owt.json: 6.86 ms a step, 4.67 k
 > samples/s, 47.2 % of peak.
+> One plan: dp.json, alone.json.
 > Run as compiled on p100
 > Not calibrated, no such step was measured: expect 2.46 ms to 11 ms.
 > Where updates are delayed, a replica takes whole minibatches, of a batch each,

@@ -487,7 +487,7 @@ $ cd $TMP && hypar explain alex.json --operators 0
 > hypar: --operators: '0' is not a whole number from 1 to 1000000
 ? 2
 $ cd $TMP && hypar explain alex.json --on full:2
-> hypar: alex.json: op 'conv1': device 2 is not in the machine, expected 0 to 1
+> hypar: alex.json: the plan is for 8 devices, --on full:2 has 2; expected as many, or a plan for them: hypar plan MODEL --on full:2
 ? 1
 
 Of a plan for a framework only what that runs would help.
@@ -506,3 +506,7 @@ $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=4GB
 > hypar: $TMP/lack.json: the plan does not fit: device 0 needs 2.85 GB of memory, has 1.5 GB
 > twice the memory (fits)                       17.9 ms   +0.0 %  2.85 GB
 > No difference: links twice as fast.
+
+Splits that the plan's framework refuses are no alternatives, and are not said to be none.
+$ hypar plan vgg11 --on full:2 --planner dp --for torch -qo $TMP/kept.json && hypar explain $TMP/kept.json --operators 2 | tr '\n' ' ' | grep -o "Splits that.*others\|Splits that.*left out\|None of them[^.]*"
+> Splits that PyTorch refuses, for which the plan was made (--for), are left out

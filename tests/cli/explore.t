@@ -1002,3 +1002,10 @@ $ m="--on full:8,device=v100,bandwidth=1TB/s --on full:2,device=h100"; for c in 
 > ,672.27120147665,1,simulated
 > dp on full:8,device=v100,bandwidth=1TB/s: 634.8
 > dp on full:2,device=h100: 672.3
+
+Plans for a framework alone; choices level by level are no such plans.
+$ hypar explore vgg11:image=32 --on full:2,device=h100 --devices 2,4 --planner dp,3d --for torch 2>/dev/null | head -2; hypar explore lenet5 --on full:2 --planner dp --levels H1 --for torch
+> vgg11:image=32, batch 32, bf16 with fp32 gradients, adamw, on 2 machines like
+> full:2,device=h100, for torch: plans of dp and 3d
+> hypar: explore: --for is of whole plans and --levels of choices level by level, expected one of them
+? 2

@@ -761,3 +761,11 @@ $ hypar plan mlp:64-128-10 --batch 64 --on full:2 --planner dp --for torch 2>/de
 $ hypar plan mlp:64-128-10 --batch 64 --on full:2 --planner dp | grep -c Kernels
 > 0
 ? 1
+
+The same plan under two names is said to be one.
+$ hypar plan gpt2:layers=1,hidden=64,heads=4,seq=32,vocab=100 --on full:1 | sed -n '/^The others/,/\.$/p'; hypar compare gpt2:layers=1,hidden=64,heads=4,seq=32,vocab=100 --on full:2 --planner dp,hypar,mp | grep "^One plan"
+> The others: mp 80.9 us (this plan), owt 80.9 us (this plan), hypar 80.9 us (this
+>             plan), accpar 80.9 us (this plan), optcnn 80.9 us (this plan), 1f1b
+>             80.9 us, gpipe 80.9 us, zb-h1 80.9 us, zb-h2 80.9 us, hybrid 80.9 us
+>             (this plan), 3d 80.9 us (this plan), flexflow 80.9 us (this plan).
+> One plan: dp, hypar.

@@ -100,3 +100,14 @@ $ hypar plan lenet5 --on full:2 --planner dp --planner-option beam=8
 $ hypar compare lenet5 --on full:2 --planner dp --planner-option beam
 > hypar: --planner-option is for planners of one's own that take it, not dp
 ? 2
+
+A plan where a model is expected, and a plan on a machine that is too small for it.
+$ cd $TMP && hypar plan lenet5 --on full:4 --planner dp -qo four.plan && hypar plan four.plan --on full:2
+> hypar: plan: 'four.plan' is a plan, expected a model; hypar simulate, explain, train and export read plans, and hypar plan --start four.plan searches on from this one
+? 2
+$ cd $TMP && hypar import four.plan
+> hypar: import: 'four.plan' is a plan, expected a model; hypar simulate, explain, train and export read plans, and hypar plan --start four.plan searches on from this one
+? 2
+$ cd $TMP && hypar simulate four.plan --on full:2
+> hypar: four.plan: the plan is for 4 devices, --on full:2 has 2; expected as many, or a plan for them: hypar plan MODEL --on full:2
+? 1

@@ -257,6 +257,25 @@ static void alike_text(FILE *to, struct arena *arena, const struct hypar_compari
     hp_put_line(to, "%s", hp_interval_text(arena, &c->row[best].step.interval));
 }
 
+/* "One plan: hybrid, 3d.": rows that differ in name alone. */
+static void same_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const char *names = hp_shown(arena, name(&c->row[i]));
+        bool first = c->row[i].plan_hash != 0 && !c->row[i].why;
+        int n = 1;
+        for (int k = 0; k < c->n && first; k++) {
+            bool same = k != i && !c->row[k].why && c->row[k].plan_hash == c->row[i].plan_hash;
+            first = !(same && k < i);
+            n += same;
+            if (same)
+                names = hp_joined(arena, names, ", ", hp_shown(arena, name(&c->row[k])));
+        }
+        if (first && n > 1)
+            hp_put_line(to, "One plan: %s.", names);
+    }
+}
+
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
@@ -273,6 +292,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
                 ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
                 hp_time_text(arena, s->step_s), hp_metric(arena, s->samples_per_s),
                 100 * s->mfu);
+    same_text(to, arena, c);
     alike_text(to, arena, c, best);
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))

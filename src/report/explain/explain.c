@@ -149,6 +149,7 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     struct table_writer table = { .column = op_columns, .to = to };
     const struct hypar_explained_op *op;
     bool any = false;
+    const char *refused_by = NULL;
     struct hypar_explanation_info info = hypar_explanation_info(e);
     double now_s = hypar_sim_summary(info.sim).step_s, rest_s = sum->whole_s;
     if (!hypar_explained_op(e, 0))
@@ -160,6 +161,7 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
         row.alternatives = alternatives_text(arena, op, now_s);
         hp_table_row(&table, &row);
         any |= op->n_alternatives > 0;
+        refused_by = op->refused_by ? op->refused_by : refused_by;
         rest_s -= op->path_s;
     }
     struct op_line rest = {
@@ -175,7 +177,12 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
             to, "Split otherwise: with the operators that only follow it, on the devices that "
                 "it has (one: on all of its stage, or of the machine), in the order in "
                 "which the plan lists them.");
-    if (!any && !*info.ops_left_out)
+    if (refused_by)
+        hp_put_line(to,
+                    "Splits that %s refuses, for which the plan was made (--for), are left "
+                    "out%s.",
+                    refused_by, any ? "" : ": there are no others");
+    else if (!any && !*info.ops_left_out)
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*info.ops_left_out)
         fprintf(to, "Alternatives are left out: %s.\n", info.ops_left_out);

@@ -492,13 +492,14 @@ static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
     struct hypar_search_options how = hypar_sweep_info(s).options->search;
-    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_info(s).graph->name,
+    hp_put_line(to, "%s%s%s%s, on %s%s%s: plans of %s", hypar_sweep_info(s).graph->name,
                 shape->shows & BATCH ? "" : ", batch ",
                 shape->shows & BATCH ? "" : hp_thousands(arena, hypar_sweep_point(s, 0)->batch),
                 hp_settings_text(arena, how.precision,
                                  how.fp32_gradients ? HYPAR_FP32 : how.precision,
                                  how.optimizer),
-                hp_sweep_machines(arena, s), hp_sweep_planners(arena, s));
+                hp_sweep_machines(arena, s), how.target ? ", for " : "",
+                how.target ? how.target : "", hp_sweep_planners(arena, s));
     fputc('\n', to);
 }
 

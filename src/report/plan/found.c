@@ -327,7 +327,12 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
                              : info->objective == HYPAR_ENERGY
                                  ? hp_energy_text(arena, o->energy_j)
                                  : hp_time_text(arena, o->step_s);
-        text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
+        const char *same = !o->same_as ? ""
+                           : strcmp(o->same_as, info->planner) == 0
+                               ? " (this plan)"
+                               : hp_arena_printf(arena, " (that of %s)", o->same_as);
+        text = hp_arena_printf(arena, "%s%s%s %s%s", text, i ? ", " : "", o->planner, figure,
+                               same);
     }
     fputs("The others: ", to);
     hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);

@@ -191,8 +191,12 @@ static void try_axis(struct trying *t, struct costly *c, struct hypar_what_if *l
     hp_proposal_save(t->plan, &t->now, &t->was);
     hp_proposal_apply(t->plan, &t->now);
     const struct target *target = t->e->what_ifs.target;
-    if (hypar_plan_check(t->plan, NULL) != HYPAR_OK ||
-        (target && target->check(target, t->plan, NULL) != HYPAR_OK)) {
+    bool valid = hypar_plan_check(t->plan, NULL) == HYPAR_OK;
+    if (valid && target && target->check(target, t->plan, NULL) != HYPAR_OK) {
+        c->told.refused_by = target->title;
+        valid = false;
+    }
+    if (!valid) {
         hp_proposal_apply(t->plan, &t->was);
         return;
     }
