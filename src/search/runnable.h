@@ -31,7 +31,8 @@ enum hypar_status hp_check_runs(const struct problem *problem, const struct hypa
                                 struct hypar_error *err);
 
 /* How a plan differs from the one that was wanted and that the target refuses, and the target's
- * reason: "conv1, conv2 are kept whole. Refused as asked: op 'conv1': ..."; NULL: it does not. */
+ * reason: "conv1, conv2 are kept whole. Refused as asked: op 'conv1': ..."; NULL: it does not.
+ */
 const char *hp_changed_text(struct arena *arena, const struct problem *problem,
                             const struct hypar_plan *wanted, const struct hypar_plan *plan);
 

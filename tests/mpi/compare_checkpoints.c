@@ -72,7 +72,7 @@ static int compare(const struct checkpoint *a, const struct checkpoint *b,
 int main(int argc, char **argv)
 {
     struct checkpoint *a = NULL, *b = NULL;
-    struct hypar_error err = { "expected two files" };
+    struct hypar_error err = { .text = "expected two files" };
     int code = 3;
     if (argc == 3 && hp_checkpoint_open(&a, argv[1], &err) == HYPAR_OK &&
         hp_checkpoint_open(&b, argv[2], &err) == HYPAR_OK)

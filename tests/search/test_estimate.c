@@ -401,7 +401,7 @@ static void gradients_come_when_activations_go(void **state)
 {
     struct drawn d = { .replicas = 1, .groups = 1, .chunks = 1 };
     struct hypar_import_options options = { .batch = 512 };
-    struct hypar_error err = { "" };
+    struct hypar_error err = { 0 };
     (void)state;
     struct hypar_framework *framework;
     if (hypar_framework_read(&framework, "eager", &err))

@@ -216,7 +216,8 @@ static bool is_by_sequence(const struct hypar_plan *plan)
     struct tensor_axes axes;
     struct hypar_layout layout = { .tensor = 2, .sequence_parallel = true };
     bool good = true;
-    assert_int_equal(hp_tensor_axes(&scratch, plan->graph, &layout, NULL, &axes, NULL), HYPAR_OK);
+    assert_int_equal(hp_tensor_axes(&scratch, plan->graph, &layout, NULL, &axes, NULL),
+                     HYPAR_OK);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int t = hp_nest_axis(plan->graph->ops[op].nest, 't');
         bool between = axes.op[op].region < 0 && t >= 0 && axes.op[op].axis == t;
