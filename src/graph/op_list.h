@@ -193,7 +193,7 @@ OP(CROSS_ENTROPY, "cross_entropy", "softmax and negative log likelihood of the l
    "nS tA uA cR",
    "x[n,t?,u?,c] #l[n,t?,u?] -> y[]; m=softmax[n,t?,u?,2]",
    "x -> m / 4ntuc; x l m -> y / 2ntu; x l m dy -> dx / 3ntuc",
-   "upcast=1", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
+   "upcast", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 OP(MSE_LOSS, "mse_loss", "mean of squared differences",
    "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*; x l dy -> dl / 2*", "", ROW_LOSS | ROW_WIDE | ROW_ALIKE, NULL)
 

@@ -17,7 +17,7 @@ $ hypar check tests/cli/plan.json --on torus:2x2
 > Run as compiled on v100, the default device
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --on full:1
-> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
+> hypar: tests/cli/plan.json: the plan is for 2 devices, --on full:1 has 1; expected as many, or a plan for them: hypar plan MODEL --on full:1
 ? 1
 $ hypar check tests/cli/plan.json --model mlp:4-4-4
 > hypar: tests/cli/plan.json: op 'relu1' is not listed, nor is '*', which stands for the rest
@@ -88,11 +88,11 @@ $ head -n 3 tests/cli/plan.json | hypar check -
 
 With --json, "no" is an answer too.
 $ hypar check tests/cli/plan.json --on full:1 --json 2>/dev/null
-> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0"}
+> {"ok": false, "error": "tests/cli/plan.json: the plan is for 2 devices, --on full:1 has 1; expected as many, or a plan for them: hypar plan MODEL --on full:1"}
 ? 1
 $ hypar check tests/cli/plan.json --on full:1 --json -q -o $TMP/answer.json; cat $TMP/answer.json
-> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
-> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0"}
+> hypar: tests/cli/plan.json: the plan is for 2 devices, --on full:1 has 1; expected as many, or a plan for them: hypar plan MODEL --on full:1
+> {"ok": false, "error": "tests/cli/plan.json: the plan is for 2 devices, --on full:1 has 1; expected as many, or a plan for them: hypar plan MODEL --on full:1"}
 $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check - --json
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3

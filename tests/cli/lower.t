@@ -494,7 +494,7 @@ $ hypar lower tests/cli/plan.json --bucket 3cm
 > hypar: --bucket: '3cm' is not a size such as 80GB or 80GiB
 ? 2
 $ hypar lower tests/cli/plan.json --on full:1
-> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
+> hypar: tests/cli/plan.json: the plan is for 2 devices, --on full:1 has 1; expected as many, or a plan for them: hypar plan MODEL --on full:1
 ? 1
 $ hypar lower $TMP/none.json
 > hypar: $TMP/none.json: cannot open: No such file or directory

@@ -286,7 +286,7 @@ $ hypar plan gpt2 --on cluster:1x4,device=a100 --planner pipedream --straight
 > hypar: pipedream: a straight pipeline of 4 stages, where the model can be cut into at most 2 (operators that share a parameter stay together), expected --use-fewer
 ? 1
 $ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
-> hypar: pipedream: no pipeline on all devices fits into memory; no recomputation, micro-batches, sharding or stages fit: weights, gradients and sgd state alone fill 16 such devices
+> hypar: pipedream: no pipeline on all devices fits into memory
 ? 1
 $ hypar plan lenet5 --on full:4 --planner gpipe --stages 5
 > hypar: gpipe: 5 stages, expected at most 4 (4 devices, a model that can be cut into 13)

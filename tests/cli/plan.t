@@ -453,7 +453,7 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan mlp:20-16-10 --batch 6 --on full:2 | grep '^The others'
-> The others: hybrid 20.1 ns, flexflow 20.1 ns, accpar 1.02 us, 3d 1.02 us, dp
+> The others: hybrid 20.1 ns (this plan), flexflow 20.1 ns (this plan), accpar
 $+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
 > The others: hybrid 38.4 ms, accpar 57.5 ms, hypar 58.5 ms, optcnn 60.2 ms, owt
 >             63.1 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
@@ -587,7 +587,7 @@ $ grep -v graph_hash 3d.json
 >     "energy_j": 21.469361163212483,
 >     "asked": "3d",
 >     "options": "--micro-batches 8 --data 2 --tensor 4 --pipeline 2 --sequence-parallel",
->     "plan_hash": "1f1567458302abd1"
+>     "plan_hash": "b4e0d714d29647ce"
 >   }
 > }
 $ hypar check 3d.json

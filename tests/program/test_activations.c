@@ -226,7 +226,7 @@ static double kept_by_layers(const struct sizes *size, int layers, const struct 
  * are whole on each device or shared as the stream is, and computed again with all else. */
 static double statistics(const struct sizes *z, const struct row *row)
 {
-    double bytes = 2.0 * 2 * 2 * (double)(z->sequence * z->samples);
+    double bytes = 2.0 * 2 * 4 * (double)(z->sequence * z->samples); /* in fp32 */
     if (row->recompute == HYPAR_RECOMPUTE_FULL)
         return 0;
     return row->stream == 't' ? bytes / row->degree : bytes;
