@@ -667,7 +667,7 @@ static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goa
         }
         fail_msg("%s", pair.err.text);
     }
-    if (getenv("HYPAR_PROOF_WRITE"))
+    if (getenv("HYPAR_PROOF_WRITE") && !proof_narrow()) /* they are trained in fp64 */
         write_pair(&pair, getenv("HYPAR_PROOF_WRITE"));
     release(&pair);
 }
