@@ -316,9 +316,6 @@ HYPAR_API const struct hypar_layout *hypar_plan_layout(const struct hypar_plan *
 /* How the plan was found, if a search or its file says so; NULL: unknown; owned by the plan. */
 HYPAR_API const struct hypar_plan_search *hypar_plan_search(const struct hypar_plan *plan);
 
-/* Is the plan unchanged since it was found? */
-HYPAR_API bool hypar_plan_is_as_found(const struct hypar_plan *plan);
-
 /* Changing a plan ----------------------------------------------------------------------
  *
  * The caller may change a plan that it owns (hypar_plan_new() in hypar/search.h,

@@ -343,6 +343,9 @@ void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n
  * devices, stages, schedule. */
 uint64_t hp_plan_hash(const struct hypar_plan *plan);
 
+/* Is the plan unchanged since it was found? */
+bool hp_plan_is_as_found(const struct hypar_plan *plan);
+
 /* How a step is simulated (simulation.c): the members "as" and "simulation" of the file form,
  * nothing if that is by default; and the options that ask for it: "--as fsdp --half-duplex". */
 void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *simulation);

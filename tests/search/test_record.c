@@ -80,7 +80,7 @@ static void survives(void **state)
     assert_true(kept->n_others > 0 && kept->n_others == info.n_others);
     for (int i = 0; i < kept->n_others; i++)
         assert_true(kept->other[i].step_s >= kept->self.step_s && *kept->other[i].how);
-    assert_true(hypar_plan_is_as_found(hypar_found_plan(found)));
+    assert_true(hp_plan_is_as_found(hypar_found_plan(found)));
 
     size_t n, m;
     char *text = text_of(hypar_found_plan(found), &n);
@@ -89,7 +89,7 @@ static void survives(void **state)
     assert_int_equal(n, m);
     assert_memory_equal(text, same, n);
     check_same(kept, hypar_plan_search(again));
-    assert_true(hypar_plan_is_as_found(again));
+    assert_true(hp_plan_is_as_found(again));
     free(same);
     free(text);
     hypar_plan_free(again);
@@ -136,10 +136,10 @@ static void tells_of_changes(void **state)
     struct hypar_found *found = search(&options, &graph, &machine);
     size_t n;
     hp_plan_set(found->plan, 0, &(struct split){ .degree = { 1, 2 } }, NULL);
-    assert_false(hypar_plan_is_as_found(found->plan));
+    assert_false(hp_plan_is_as_found(found->plan));
     char *text = text_of(found->plan, &n);
     struct hypar_plan *again = read_text(text, n);
-    assert_false(hypar_plan_is_as_found(again));
+    assert_false(hp_plan_is_as_found(again));
     assert_string_equal(hypar_plan_search(again)->self.planner, "dp");
     hypar_plan_free(again);
     free(text);
@@ -151,7 +151,7 @@ static void tells_of_changes(void **state)
                                "\"machine\": \"full:2\", \"ops\": [{\"name\": \"*\"}]}";
     struct hypar_plan *plan = read_text(bare, sizeof bare - 1);
     assert_null(hypar_plan_search(plan));
-    assert_false(hypar_plan_is_as_found(plan));
+    assert_false(hp_plan_is_as_found(plan));
     hypar_plan_free(plan);
 }
 

@@ -203,7 +203,7 @@ void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan
     if (!s)
         return;
     char *who = who_text(arena, s);
-    if (!hypar_plan_is_as_found(plan)) {
+    if (!hp_plan_is_as_found(plan)) {
         hp_put_line(to, "%s, and changed since.", who);
         fputc('\n', to);
         return;
@@ -225,5 +225,5 @@ void hp_put_chosen(struct json_writer *w, const struct hypar_plan *plan)
 {
     hp_plan_put_search(w, plan);
     if (plan->search)
-        hp_json_put_bool(w, "as_found", hypar_plan_is_as_found(plan));
+        hp_json_put_bool(w, "as_found", hp_plan_is_as_found(plan));
 }

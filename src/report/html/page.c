@@ -19,7 +19,7 @@ static const char *planner_words(struct arena *arena, const struct hypar_plan *p
     bool other = search->asked && strcmp(search->asked, search->self.planner) != 0;
     return hp_arena_printf(arena, "%s%s%s%s", other ? search->asked : "", other ? ": " : "",
                            search->self.planner,
-                           hypar_plan_is_as_found(plan) ? "" : ", changed since");
+                           hp_plan_is_as_found(plan) ? "" : ", changed since");
 }
 
 /* The figures at the top of the page. */
