@@ -46,7 +46,7 @@ const char *hp_event_kind_text(enum hypar_event_kind kind)
 
 const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
 {
-    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
+    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hypar_plan_hash(plan));
     return text;
 }
 

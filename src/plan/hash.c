@@ -43,7 +43,7 @@ static uint64_t add_slots(uint64_t hash, const struct hypar_plan *plan)
     return hash;
 }
 
-uint64_t hp_plan_hash(const struct hypar_plan *plan)
+uint64_t hypar_plan_hash(const struct hypar_plan *plan)
 {
     const struct hypar_schedule *s = &plan->schedule;
     uint64_t hash = add_number(HP_HASH_START, (int64_t)plan->graph->hash);
@@ -55,9 +55,4 @@ uint64_t hp_plan_hash(const struct hypar_plan *plan)
     hash = add_number(hash, s->micro_batches);
     hash = add_number(hash, 2 * s->stash + s->vertical_sync);
     return add_slots(hash, plan);
-}
-
-uint64_t hypar_plan_hash(const struct hypar_plan *plan)
-{
-    return hp_plan_hash(plan);
 }

@@ -339,10 +339,6 @@ void hp_plan_set_search(struct hypar_plan *plan, const struct hypar_plan_search 
 void hp_plan_put_search(struct json_writer *w, const struct hypar_plan *plan);
 void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n);
 
-/* A hash of everything that determines a step's tasks and their devices: graph, splits,
- * devices, stages, schedule. */
-uint64_t hp_plan_hash(const struct hypar_plan *plan);
-
 /* Is the plan unchanged since it was found? */
 bool hp_plan_is_as_found(const struct hypar_plan *plan);
 

@@ -42,7 +42,7 @@ const struct hypar_plan_search *hypar_plan_search(const struct hypar_plan *plan)
 
 bool hp_plan_is_as_found(const struct hypar_plan *plan)
 {
-    return plan->search && plan->search->plan_hash == hp_plan_hash(plan);
+    return plan->search && plan->search->plan_hash == hypar_plan_hash(plan);
 }
 
 /* Writing -------------------------------------------------------------------------------- */

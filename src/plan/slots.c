@@ -265,8 +265,8 @@ static enum hypar_status check_whole(const struct checked_order *c, struct hypar
     return HYPAR_OK;
 }
 
-static enum hypar_status check_race(const struct checked_order *c, struct arena *scratch,
-                                    struct hypar_error *err)
+static enum hypar_status check_deadlock(const struct checked_order *c, struct arena *scratch,
+                                        struct hypar_error *err)
 {
     struct slot_times times;
     char waits[SLOT_TEXT_BYTES], missing[SLOT_TEXT_BYTES];
@@ -293,7 +293,7 @@ static enum hypar_status check_orders(struct checked_order *c, struct arena *scr
                       hp_slot_text(slot, text)));
         }
     TRY(check_whole(c, err));
-    return check_race(c, scratch, err);
+    return check_deadlock(c, scratch, err);
 }
 
 /* If very many slots are missing, the message has their number; check_whole() names the first

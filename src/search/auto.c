@@ -586,7 +586,7 @@ static int keep_first_of_each(struct hypar_other *other, int n, const char *self
 static void note_same(struct hypar_other *other, const uint64_t *hash, int n,
                       const struct hypar_found *best)
 {
-    uint64_t chosen = hp_plan_hash(best->plan);
+    uint64_t chosen = hypar_plan_hash(best->plan);
     for (int i = 0; i < n; i++) {
         other[i].same_as = hash[i] == chosen ? best->info.planner : NULL;
         for (int k = 0; k < i && !other[i].same_as; k++)
@@ -612,7 +612,7 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
             hash[at] = hash[at - 1];
         }
         worth[at] = merit(t, i);
-        hash[at] = hp_plan_hash(t->found[i]->plan);
+        hash[at] = hypar_plan_hash(t->found[i]->plan);
         other[at] = hp_figures(t->found[i], t->verdict[i].step_s);
         other[at].how = hp_plan_summary(&out->arena, t->found[i]->plan);
         n++;

@@ -110,7 +110,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
  * devices alike. */
 static bool is_known(struct hunt *h, const struct hypar_plan *plan, const struct subset *subset)
 {
-    uint64_t key[2] = { hp_plan_hash(plan), subset ? (uint64_t)subset->number + 1 : 0 };
+    uint64_t key[2] = { hypar_plan_hash(plan), subset ? (uint64_t)subset->number + 1 : 0 };
     int n = h->seen.used;
     return hp_table_number(&h->seen, &h->scratch, key, sizeof key) < n;
 }

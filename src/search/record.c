@@ -26,7 +26,7 @@ void hp_record_search(struct hypar_found *found, const struct hypar_search_optio
         .exact = info->exact ? hp_find_planner(info->planner)->info.exact : NULL,
         .lower_bound_s = info->lower_bound_s,
         .self = hp_figures(found, step_s),
-        .plan_hash = hp_plan_hash(found->plan),
+        .plan_hash = hypar_plan_hash(found->plan),
         .n_others = info->n_others,
         .other = info->other,
         .n_left_out = info->n_left_out,

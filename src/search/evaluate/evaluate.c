@@ -173,7 +173,7 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
 {
     uint64_t *hash = NEW(e->arena, uint64_t, 1);
     int n = e->hashes.used;
-    *hash = hp_plan_hash(plan);
+    *hash = hypar_plan_hash(plan);
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
