@@ -278,6 +278,8 @@ struct memory_text hp_memory_text(double need, double has)
         snprintf(text.need, sizeof text.need, "%.0f B", need);
         snprintf(text.has, sizeof text.has, "%.0f B", has);
     }
+    if (has <= 1) /* the least that hp_device_room() returns */
+        snprintf(text.has, sizeof text.has, "nothing");
     return text;
 }
 

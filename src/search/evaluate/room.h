@@ -25,6 +25,9 @@ struct lowering_cache; /* of a lowering (program/lowering.h) */
  */
 double hp_room(const struct problem *problem, int device);
 
+/* Refuse a problem where no device has room, because the framework alone fills them all. */
+enum hypar_status hp_check_room(const struct problem *problem, struct hypar_error *err);
+
 /* The least bytes of that room that a plan loses for each kind of group that its devices
  * exchange with, on any device. */
 double hp_group_bytes(const struct problem *problem);
