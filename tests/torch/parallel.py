@@ -380,6 +380,7 @@ CASES = [
     ("gpipe", "detector", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("tensor", "llama", 2, {"tensor": 2}),
     ("tensor", "olmo2", 2, {"tensor": 2}),  # two modules read a sum, whose error is summed once
+    ("tensor", "qwen3", 2, {"tensor": 2}),  # norms over each head, whose weights all heads share
     ("tensor", "packed", 2, {"tensor": 2}),
     ("stages", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes; the second has a parameter by two names
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
@@ -414,6 +415,8 @@ CASES = [
     ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
+    ("3d-zero3", "qwen3", 4, {"data": 2, "tensor": 2, "shard": "parameters"}),
+    ("3d-stages", "qwen3", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "clip": 0.5}),
     ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
     # a parameter of both stages, whose columns the first one divides and whose rows the second, or the first one alone
     ("tied-columns", "fixed", 4, {"layout": TIED, "ops": [{"name": "embed", "split": {"k": 2}, "devices": [0, 1]}]}),
