@@ -9,6 +9,14 @@
 #include <argp.h>
 #include <hypar/hypar.h>
 
+/* Leave the function with the status of `call` unless it is HYPAR_OK. */
+#define TRY(call)                        \
+    do {                                 \
+        enum hypar_status try_ = (call); \
+        if (try_ != HYPAR_OK)            \
+            return try_;                 \
+    } while (0)
+
 /* Keys of the options; a letter is also the short option. */
 enum opt_key {
     OPT_BATCH = 'b',
