@@ -224,35 +224,36 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Options of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                  \
-    { "precision",                                                                        \
-      OPT_PRECISION,                                                                      \
-      "NAME",                                                                             \
-      0,                                                                                  \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                 \
-      0 },                                                                                \
-        { "gradient-precision",                                                           \
-          OPT_GRADIENT_PRECISION,                                                         \
-          "NAME",                                                                         \
-          0,                                                                              \
-          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 " \
-          "(that of the parameters; fp32 under fsdp, megatron)",                          \
-          0 },                                                                            \
-        { "optimizer",                                                                    \
-          OPT_OPTIMIZER,                                                                  \
-          "NAME",                                                                         \
-          0,                                                                              \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",               \
-          0 },                                                                            \
-        { "framework-memory",                                                             \
-          OPT_FRAMEWORK_MEMORY,                                                           \
-          "BYTES",                                                                        \
-          0,                                                                              \
-          "memory of each device that the framework takes besides, such as 2GB (0)",      \
-          0 },                                                                            \
-    {                                                                                     \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                 \
-            "how likely a plan is to fit into a device's own memory (95)", 0              \
+#define OPT_NUMBERS_ROWS                                                                     \
+    { "precision",                                                                           \
+      OPT_PRECISION,                                                                         \
+      "NAME",                                                                                \
+      0,                                                                                     \
+      "fp32, tf32, bf16, fp16 or fp64, or PyTorch's bfloat16 and so on (fp32; for a target " \
+      "on GPUs bf16)",                                                                       \
+      0 },                                                                                   \
+        { "gradient-precision",                                                              \
+          OPT_GRADIENT_PRECISION,                                                            \
+          "NAME",                                                                            \
+          0,                                                                                 \
+          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 "    \
+          "(that of the parameters; fp32 under fsdp, megatron)",                             \
+          0 },                                                                               \
+        { "optimizer",                                                                       \
+          OPT_OPTIMIZER,                                                                     \
+          "NAME",                                                                            \
+          0,                                                                                 \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                  \
+          0 },                                                                               \
+        { "framework-memory",                                                                \
+          OPT_FRAMEWORK_MEMORY,                                                              \
+          "BYTES",                                                                           \
+          0,                                                                                 \
+          "memory of each device that the framework takes besides, such as 2GB (0)",         \
+          0 },                                                                               \
+    {                                                                                        \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                    \
+            "how likely a plan is to fit into a device's own memory (95)", 0                 \
     }
 
 #define OPT_DROPOUT_MASKS_ROW                                                                  \
@@ -283,17 +284,18 @@ const char *opt_topology_word(int i);
             0                                                                                 \
     }
 
-#define OPT_SHARD_ROW                                                                   \
-    {                                                                                   \
-        "shard", OPT_SHARD, "WHAT", 0,                                                  \
-            "optimizer, gradients or parameters: what devices that have the same of a " \
-            "parameter divide among them (none)",                                       \
-            0                                                                           \
+#define OPT_SHARD_ROW                                                                    \
+    {                                                                                    \
+        "shard", OPT_SHARD, "WHAT", 0,                                                   \
+            "optimizer, gradients or parameters (or zero1, zero2, zero3): what devices " \
+            "that have the same of a parameter divide among them (none)",                \
+            0                                                                            \
     }
 
-#define OPT_SHARD_OVER_ROW                                                         \
-    {                                                                              \
-        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0 \
+#define OPT_SHARD_OVER_ROW                                                          \
+    {                                                                               \
+        "shard-over", OPT_SHARD_OVER, "N", 0,                                       \
+            "--shard divides among groups of N devices (all that have the same)", 0 \
     }
 
 #define OPT_FREEZE_ROW                                                              \
@@ -310,10 +312,10 @@ const char *opt_topology_word(int i);
     }
 
 /* Options of every command that reads a model. */
-#define OPT_FOLLOW_LINKS_ROW                                             \
-    {                                                                    \
-        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                       \
-            "weights may lie behind a link out of the model's folder", 0 \
+#define OPT_FOLLOW_LINKS_ROW                                                  \
+    {                                                                         \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                            \
+            "follow links that lead to weights outside the model's folder", 0 \
     }
 
 /* Options of simulation: rows of an argp table that commands share. */
@@ -324,7 +326,7 @@ const char *opt_topology_word(int i);
       "('hypar frameworks'; compiled, or what a plan says)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
-      "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }
+      "sum by ring, tree, multi-ring, direct, server, ... (auto: the fastest that sends to at most two others a round)", 0 }
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \
