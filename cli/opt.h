@@ -198,9 +198,10 @@ const char *opt_topology_word(int i);
             0                                                                            \
     }
 
-#define OPT_SHARD_OVER_ROW                                                         \
-    {                                                                              \
-        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0 \
+#define OPT_SHARD_OVER_ROW                                                          \
+    {                                                                               \
+        "shard-over", OPT_SHARD_OVER, "N", 0,                                       \
+            "--shard divides among groups of N devices (all that have the same)", 0 \
     }
 
 #define OPT_FREEZE_ROW                                                              \
@@ -217,10 +218,10 @@ const char *opt_topology_word(int i);
     }
 
 /* Options of every command that reads a model. */
-#define OPT_FOLLOW_LINKS_ROW                                             \
-    {                                                                    \
-        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                       \
-            "weights may lie behind a link out of the model's folder", 0 \
+#define OPT_FOLLOW_LINKS_ROW                                                  \
+    {                                                                         \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                            \
+            "follow links that lead to weights outside the model's folder", 0 \
     }
 
 /* Options of simulation: rows of an argp table that commands share. */
@@ -231,7 +232,7 @@ const char *opt_topology_word(int i);
       "('hypar frameworks'; compiled, or what a plan says)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
-      "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }
+      "sum by ring, tree, multi-ring, direct, server, ... (auto: the fastest that sends to at most two others a round)", 0 }
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \

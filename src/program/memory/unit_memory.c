@@ -201,8 +201,8 @@ static void add_waiting(struct memory_maker *m, struct body_memory *body, struct
 }
 
 /* Units that end with the last pass of the device: their gradients are summed behind it, one
- * unit after another. A unit's copies are freed before its buffer comes, its gradients that
- * waited before those that last. Of all that was counted in the pass the fullest moment stays.
+ * unit after another. A unit's copies are freed before its buffer is allocated, and its
+ * waiting gradients before its lasting ones. The fullest moment of the pass counts.
  *
  * `run`: these units; `before`: bytes of the buffer that stays until the first of them. */
 static void add_ends(struct memory_maker *m, struct body_memory *body,
