@@ -316,7 +316,7 @@ def layerdrop():
     return LayerDrop(), {"ids": ids[:, :-1]}, ids[:, 1:]
 
 
-NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
+NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "bert": hugging("bert"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
         "recurrent": recurrent, "pair": pair, "scaled": scaled, "second": second, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS, **exported.NETS}
 
 
@@ -427,6 +427,7 @@ CASES = [
     ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
     ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid-stages", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2"]),
+    ("mp", "bert", 4, ["--on", "full:4", "--planner", "mp", *FOR]),  # a table of two rows, which four processes have whole
     ("hybrid", "mlp", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid", "vit", 4, ["--on", "full:4" + SLOW, *HYBRID, "--shard", "optimizer"]),
 ]
@@ -440,6 +441,7 @@ RATIOS = {
     "llama-3d-4": (0.85, 1),  # what hypar sends again PyTorch keeps
     "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
     "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
+    "bert-mp-4": (1, 1.4),  # likewise
 }
 # Bytes that are saved, beside the plan's activations
 SAVED = 0.1
