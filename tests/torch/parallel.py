@@ -447,7 +447,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
+QUICK = ("deep16-fp32-zero1-2", "deep16-fp32-mixed-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
 QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2")
 
 
@@ -479,8 +479,9 @@ def write_plan(case, folder, command):
                  "--optimizer", "adamw", *(f"--{k}=1" for k in ("data", "tensor", "pipeline", "micro-batches") if f"--{k} " not in how["words"]), *how["words"].split(), "-q", "-o", path + ".json"]
         subprocess.run(words, check=True)
     elif isinstance(how, dict):
-        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": {k: v for k, v in how.items() if k not in (*MEMBERS, "begin", "measured")}}),
-                **{k: how[k] for k in MEMBERS if k in how}}
+        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}"}
+        said = {k: v for k, v in how.items() if k not in ("begin", "measured")}
+        plan.update(said if "ops" in how else {"layout": {k: v for k, v in said.items() if k not in MEMBERS}, **{k: v for k, v in said.items() if k in MEMBERS}})
         with open(path + ".json", "w") as file:
             json.dump(plan, file)
     else:
