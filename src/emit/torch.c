@@ -265,10 +265,12 @@ static enum hypar_status check_arguments(const struct torch_script *s, struct hy
 {
     bool divided = s->data || s->plan->schedule.micro_batches > 1;
     if (s->graph->n_mixing > 0 && divided)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "%s mixes samples, and replicas and micro-batches of PyTorch have their "
-                       "own: the loss would be another; expected neither",
-                       s->graph->mixing[0]);
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%s mixes the samples of a batch: replicas and micro-batches, each with "
+            "some of the samples, would compute another loss; expected a plan whose "
+            "replicas have all samples, as '--planner 3d --data 1 --micro-batches 1'",
+            s->graph->mixing[0]);
     for (int i = 0; i < s->graph->n_arguments && divided; i++)
         if (s->graph->arguments[i].sample_dim != 0)
             return hp_fail(err, HYPAR_INFEASIBLE,

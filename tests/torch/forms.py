@@ -320,7 +320,8 @@ class Forms(unittest.TestCase):
         with self.assertRaisesRegex(hypar.torch.Cannot, "numbers alone"):
             graph(Compared(nn.functional.cross_entropy), x, y, loss="cross_entropy")
         for loss, opaque in ((lambda z, t: z.mean(), True), (lambda z, t: z.abs().mean() / 2, False),
-                             (lambda z, t: z.logsumexp(1).sum() / z.shape[0], True)):
+                             (lambda z, t: z.logsumexp(1).sum() / z.shape[0], True),
+                             (lambda z, t: nn.functional.cross_entropy(z, t) + 1e-4 * z.logsumexp(-1).square().mean(), False)):
             made = graph(Returned(loss), x, y)
             self.assertEqual((made.end.kind, made.end.name, len(made.params)), ("mse_loss", "loss", 2))
             self.assertEqual(made.loss.endswith(": opaque"), opaque, made.loss)
@@ -413,7 +414,7 @@ class Forms(unittest.TestCase):
                 path = os.path.join(folder, "m.json")
                 made.write(path)
                 planned = subprocess.run([os.environ["HYPAR"], "plan", path, "--on", "full:2", "--planner", "dp", "--for", "torch", "-qo", path + ".plan"], capture_output=True, text=True)
-            self.assertEqual((planned.returncode, "mixes samples, and replicas and micro-batches of PyTorch have their own" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
+            self.assertEqual((planned.returncode, "mixes the samples of a batch: replicas and micro-batches, each with some of the samples, would compute another loss" in planned.stderr), (1, True) if said else (0, False), planned.stderr)
 
     def test_orders(self):
         """Samples may be sorted if they are put back, as experts do; a function along samples, or of neighbours in that order, mixes them."""
@@ -1050,6 +1051,16 @@ class Forms(unittest.TestCase):
             command[2:] = ["forms:compared", "-o", path, "--loss", "absolute"]
             done = apart.run(*command, environment=environment)
             self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)
+            for words, code, told in ((["--loss", "nosuch"], 3, "loss forms:nosuch: forms has no 'nosuch'; expected cross_entropy, mse_loss, or MODULE:FUNCTION, "
+                                                                "a function of what the model returns and of the target"),
+                                      (["--loss", "ROOT"], 3, "loss forms:ROOT: forms.ROOT is a str; expected cross_entropy, mse_loss, or MODULE:FUNCTION, "
+                                                              "a function of what the model returns and of the target"),
+                                      (["--loss", "nomodule:f"], 3, "loss nomodule:f: No module named 'nomodule'; expected cross_entropy, mse_loss, or "
+                                                                    "MODULE:FUNCTION, a function of what the model returns and of the target"),
+                                      (["--batch-dim", "foo=1"], 2, "--batch-dim foo=1: the model is given no argument 'foo'; it is given 'input'")):
+                command[2:] = ["forms:compared", "-o", path, *words]
+                done = apart.run(*command, environment=environment)
+                self.assertEqual((done.returncode, done.stderr), (code, f"hypar.torch: {told}\n"))
             command[2:] = ["forms:identity", "-o", path, "--weights", weights]
             os.remove(path)
             done = apart.run(*command, environment=environment)

@@ -328,6 +328,10 @@ def two_terms(x, y):
     return nn.functional.cross_entropy(x, y) + 0.1 * x.pow(2).mean()
 
 
+def z_loss(x, y):
+    return nn.functional.cross_entropy(x, y) + 0.1 * torch.logsumexp(100 * x, -1).square().mean()
+
+
 def smoothed(x, y):
     return nn.functional.cross_entropy(x, y, label_smoothing=0.2)
 
@@ -486,7 +490,7 @@ HUGGING = {
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
         "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
         "edges": edges, "written": written, "detector": detector(True),
-        "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True), "smoothed_words": smoothed_words,
+        "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True), "smoothed_words": smoothed_words, "z_loss": compared(z_loss, True),
         "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}
 

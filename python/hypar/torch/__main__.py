@@ -30,6 +30,8 @@ def refuse(function, why):
     """Fail by what the user's module and function, PyTorch, or this package say of a model."""
     if isinstance(why, SystemExit):
         fail(BAD_INPUT, f"{function}: the function ends the program")
+    if isinstance(why, export.Unknown):
+        fail(USAGE, why)
     if isinstance(why, (Cannot, hypar.Failed)):
         fail(BAD_INPUT, why)
     fail(BAD_INPUT, f"{function}: {type(why).__name__}: {why}")

@@ -113,11 +113,6 @@ def softplus(call, x, beta=1, threshold=20):
     return unary(call, "affine", unary(call, "softplus", unary(call, "affine", x, alpha=beta)), alpha=1 / beta)
 
 
-def log_of_sum(call, x):
-    """log(1 + exp(x))."""
-    return unary(call, "softplus", x)
-
-
 @op("mish")
 def mish(call, x):
     return binary(call, "mul", x, unary(call, "tanh", unary(call, "softplus", x)))

@@ -23,6 +23,10 @@ class Cannot(Exception):
     """A network that is no graph of ours; the text says where and why."""
 
 
+class Unknown(Cannot):
+    """An option that names what the model does not have."""
+
+
 QUIET = True  # what PyTorch tells of a model that it cannot export is screens long
 OWN = os.path.dirname(torch.__file__) + os.sep
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -131,6 +135,10 @@ def export(model, args, kwargs, batch_dims, known):
     known: does an operator have a row of ours?
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said."""
     names = _argument_names(model, args, kwargs)
+    for name, dim in batch_dims.items():
+        if name not in names:
+            raise Unknown(f"--batch-dim {name}={-1 if dim is None else dim}: the model is given no argument '{name}'; it is given "
+                          f"{', '.join(repr(given) for given in names)}")
     dims = {name: batch_dims.get(name, 0) for name in names}
     batch = _samples(names, dims)
     times = 2 if batch == 1 else 1  # a single sample would be taken for a fixed size

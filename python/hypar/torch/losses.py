@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from .elementwise import binary, log_of_sum, unary
+from .elementwise import binary, unary
 from .export import Cannot, Host, keys_of
 from .layers import along_last
 from .functions import is_in_fp32, name_of
@@ -87,14 +87,26 @@ def function_of(loss):
     if loss is None or loss in LOSSES:
         return None, None
     if isinstance(loss, str):
-        module, _, name = loss.rpartition(":")
-        found = getattr(importlib.import_module(module), name, None) if module else None
-        if not callable(found):
-            raise Cannot(f"loss {loss}: expected cross_entropy, mse_loss, or MODULE:FUNCTION, a function of what the model returns and of the target")
-        return found, loss
+        return named(loss), loss
     module, name = (getattr(loss, k, None) for k in ("__module__", "__name__"))
     known = name and module != "__main__" and getattr(sys.modules.get(module), name, None) is loss
     return loss, f"{module}:{name}" if known else None
+
+
+def named(loss):
+    """The function "MODULE:FUNCTION"."""
+    module, _, name = loss.rpartition(":")
+    found, why = None, ""
+    try:
+        within = importlib.import_module(module) if module else None
+        found = getattr(within, name, None)
+        if within is not None:
+            why = f"{module}.{name} is a {type(found).__name__}; " if hasattr(within, name) else f"{module} has no '{name}'; "
+    except ModuleNotFoundError as missing:
+        why = f"{missing}; "
+    if not callable(found):
+        raise Cannot(f"loss {loss}: {why}expected cross_entropy, mse_loss, or MODULE:FUNCTION, a function of what the model returns and of the target")
+    return found
 
 
 def named_outputs(program, node):
@@ -339,7 +351,7 @@ def mean_of(call, x, factor):
 
 def logits_entropy(call, x, target):
     """log(1 + exp(x)) - x t, which is 0 or more for t from 0 to 1."""
-    y = binary(call, "sub", log_of_sum(call, x), binary(call, "mul", x, target))
+    y = binary(call, "sub", unary(call, "softplus", x), binary(call, "mul", x, target))
     call.graph.not_negative.add(y.base)
     return y
 

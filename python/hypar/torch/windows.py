@@ -116,6 +116,16 @@ def largest(call, x, other=None, keep=False):
     return y if other is None else (y, None)
 
 
+@op("logsumexp")
+def logsumexp(call, x, dims, keep=False):
+    """m + log(sum(exp(x - m))) of the largest element m: the two gradients that reach m add up to 0."""
+    x = call.settle(x)
+    most = amax(call, x, dims, True)
+    y = reduce(call, "reduce_sum", unary(call, "exp", binary(call, "sub", x, most)), dims, True)
+    y = binary(call, "add", most, unary(call, "log", y))
+    return y if keep else call.reshape(y, call.out()[0])
+
+
 @op("var")
 def var(call, x, dims=None, correction=1, keep=False, **kwargs):
     correction, keep = kwargs.get("correction", correction), kwargs.get("keepdim", keep)
