@@ -325,24 +325,15 @@ static bool sends_first(const struct comm_messages *messages, int number)
 static const int *index_messages(struct arena *arena, const struct comm *comm,
                                  const struct comm_messages *messages, bool arrive, int **start)
 {
-    int *at = *start = NEW(arena, int, comm->n_devices + 2), *list = NULL;
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr lists = { .arena = arena, .n_keys = comm->n_devices };
+    while (hp_csr_pass(&lists))
         for (int i = 0; i < messages->n; i++) {
             const struct message *m = &messages->list[i].message;
-            if (!arrive && !sends_first(messages, i))
-                continue;
-            int place = hp_comm_index(comm, arrive ? m->to : m->from);
-            if (fill)
-                list[hp_csr_place(at, place)] = i;
-            else
-                hp_csr_count(at, place);
+            if (arrive || sends_first(messages, i))
+                hp_csr_put(&lists, hp_comm_index(comm, arrive ? m->to : m->from), i);
         }
-        if (!fill)
-            hp_csr_sum(at, comm->n_devices);
-        if (!fill)
-            list = NEW(arena, int, at[comm->n_devices + 1]);
-    }
-    return list;
+    *start = lists.start;
+    return lists.item;
 }
 
 /* Only messages without predecessors carry the overhead; the others wait for these. */

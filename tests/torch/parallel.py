@@ -447,7 +447,7 @@ RATIOS = {
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
+QUICK = ("deep16-fp32-zero1-2", "deep16-fp32-mixed-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
 QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2")
 
 
@@ -479,8 +479,9 @@ def write_plan(case, folder, command):
                  "--optimizer", "adamw", *(f"--{k}=1" for k in ("data", "tensor", "pipeline", "micro-batches") if f"--{k} " not in how["words"]), *how["words"].split(), "-q", "-o", path + ".json"]
         subprocess.run(words, check=True)
     elif isinstance(how, dict):
-        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": {k: v for k, v in how.items() if k not in (*MEMBERS, "begin", "measured")}}),
-                **{k: how[k] for k in MEMBERS if k in how}}
+        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}"}
+        said = {k: v for k, v in how.items() if k not in ("begin", "measured")}
+        plan.update(said if "ops" in how else {"layout": {k: v for k, v in said.items() if k not in MEMBERS}, **{k: v for k, v in said.items() if k in MEMBERS}})
         with open(path + ".json", "w") as file:
             json.dump(plan, file)
     else:
@@ -695,7 +696,7 @@ def refusals(command):
         failed = told(2, "net:outside"), told(2, "", "loop.py")
         measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
-        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
+        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["net:example", "few"], ["net:example", "--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
               ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]),
               ([1] * 2, [["train.py: net:nothing: AttributeError: module 'net' has no attribute 'nothing'"], []]),
@@ -716,7 +717,7 @@ def refusals(command):
     wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
     if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
         return False
-    helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
+    helped = [u.returncode for u in usage] == [2, 2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
     if found != wanted or not helped:
         print(found, usage)
     return found == wanted and helped
