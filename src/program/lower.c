@@ -301,7 +301,7 @@ static void write_blocks(struct hypar_program *p)
     }
 }
 
-static struct hypar_program *write_out(struct lowering *s)
+static struct hypar_program *without_tasks(struct lowering *s)
 {
     struct arena arena = { 0 };
     struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
@@ -312,6 +312,11 @@ static struct hypar_program *write_out(struct lowering *s)
     p->iteration = &s->iteration;
     p->schedule = &s->schedule;
     p->n_bodies = s->n_bodies;
+    return p;
+}
+
+static void write_tasks(struct hypar_program *p)
+{
     p->n_tasks = hp_number_tasks(p->blocks);
     p->task = NEW(&p->arena, struct task, p->n_tasks);
     write_blocks(p);
@@ -320,12 +325,12 @@ static struct hypar_program *write_out(struct lowering *s)
     p->after = edges.after;
     p->first = NEW(&p->arena, int, p->n_bodies + 2);
     for (int b = 0; b <= p->n_bodies; b++)
-        p->first[b] = p->blocks->first[b * s->training.n_items];
+        p->first[b] = p->blocks->first[b * p->lowering->training.n_items];
     p->first[p->n_bodies + 1] = p->n_tasks;
     p->update_group = NEW(&p->arena, int, p->n_tasks - p->first[p->n_bodies]);
     for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        p->update_group[t - p->first[p->n_bodies]] = hp_exchange_group(s, p->task[t].index);
-    return p;
+        p->update_group[t - p->first[p->n_bodies]] =
+            hp_exchange_group(p->lowering, p->task[t].index);
 }
 
 enum hypar_status hp_check_lower_options(const struct hypar_lower_options *options,
@@ -355,7 +360,7 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
     TRY(hp_lowering_make(&lowering, plan, options ? options : &planned, cache, err));
     enum hypar_status status = hp_check_divided(lowering, err);
     if (status == HYPAR_OK)
-        *out = write_out(lowering);
+        *out = without_tasks(lowering);
     else
         hp_lowering_free(lowering);
     return status;
@@ -365,7 +370,9 @@ enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_pla
                               const struct hypar_lower_options *options,
                               struct hypar_error *err)
 {
-    return hp_lower(out, plan, options, NULL, err);
+    TRY(hp_lower(out, plan, options, NULL, err));
+    write_tasks(*out);
+    return HYPAR_OK;
 }
 
 void hypar_program_free(struct hypar_program *program)

@@ -625,10 +625,9 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     struct buffer *b = &f->buffer[i];
     const struct boxes *kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
-    bool copied =
-        f->in_order && !f->nodes && !b->held_past_slot && !b->held_until_action &&
-        b->end >= 0 && kept->n > 0 &&
-        hp_is_worth_a_copy((double)all_elements(kept), (double)hp_box_elements(&b->box));
+    bool copied = f->in_order && !f->nodes && !b->held_past_slot && !b->held_until_action &&
+                  b->end >= 0 && kept->n > 0 &&
+                  2 * all_elements(kept) <= hp_box_elements(&b->box);
     if (kept->n > 0 && !copied) {
         int half_end = f->nodes && b->held_until_action ? sender_end(f, p, b) : -1;
         b->held_until_action = b->held_past_slot = false;

@@ -6,7 +6,27 @@
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
-struct extra_span hp_extra_span(const struct lowering *lowering, int op)
+/* A tensor that the backward half of an operator needs beside the tensors of the graph. */
+struct op_extra {
+    int operand;        /* each part's is as large as the part's box of this operand ... */
+    int64_t per_sample; /* ... or if this is above 0, has so many elements for each sample */
+    int each_bytes;     /* of each element */
+    bool kept;          /* from the forward half; else during the last backward pass alone */
+    bool mask; /* of a dropout; all other extra tensors are the framework's, the executor
+                  has none of them */
+    enum tensor_term term;
+};
+
+enum { MOST_EXTRAS = 3 }; /* of an operator */
+
+/* How long extra tensors last that are kept: numbers of passes of the training graph. */
+struct extra_span {
+    int first;
+    int last;   /* the operator's last backward pass; -1: it has none, and no extra tensors */
+    bool again; /* `first` is a pass that computes the output again */
+};
+
+static struct extra_span find_span(const struct lowering *lowering, int op)
 {
     const struct training_graph *k = &lowering->training;
     struct extra_span span = { .last = -1 };
@@ -19,7 +39,8 @@ struct extra_span hp_extra_span(const struct lowering *lowering, int op)
     return span;
 }
 
-struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra)
+/* The elements of an extra tensor of one part. */
+static struct box box_of(const struct op_parts *parts, int part, const struct op_extra *extra)
 {
     const struct range *range = parts->range + part * parts->nest->n_axes;
     int sample = hp_sample_axis(parts->nest);
@@ -36,11 +57,11 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct op_parts *l = hp_parts_at(p, number);
-    struct extra_span span = hp_extra_span(f->program->lowering, op);
+    struct extra_span span = find_span(f->program->lowering, op);
     number = hp_node_number(f, p, hp_pass_at(p, number), part);
     return (struct buffer){
         .place = { .tensor = f->graph->ops[op].tensor[extra->operand] },
-        .box = hp_extra_box(l, part, extra),
+        .box = box_of(l, part, extra),
         .device = l->device[part],
         .backward = span.again,
         .kept = !span.again,
@@ -262,7 +283,9 @@ static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *o
     return 1;
 }
 
-int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
+/* The extra tensors of an operator; returns their number. `host`: of the framework's kernels
+ * for processors, not for the plan's devices. */
+static int list_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     bool loss = nest->kind == OP_CROSS_ENTROPY;
@@ -313,9 +336,9 @@ void hp_find_extras(struct buffer_finder *f, int body, bool masks_only)
     hp_begin_place(f);
     for (int i = 0; i < p->order.n; i++) {
         int op_pass = p->order.at[i].op_pass, op = s->training.op_pass[op_pass].op;
-        if (op_pass != hp_extra_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
+        if (op_pass != find_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
             continue;
-        int n = hp_op_extras(f->program->plan, op, f->host, extra);
+        int n = list_extras(f->program->plan, op, f->host, extra);
         for (int e = 0; e < n; e++)
             if (extra[e].mask || !masks_only)
                 add_own(f, buffer_of(f, p, i, &extra[e]));
