@@ -71,4 +71,8 @@ double hp_step_seconds(const struct lowering *lowering, const struct stage_costs
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
 
+/* The same of all comms, without caching their cost, which is taken from `arena`. */
+double hp_comms_seconds_once(struct task_costs *costs, const struct pattern *pattern,
+                             int element_bytes, struct arena *arena);
+
 #endif /* SEARCH_ESTIMATE_ESTIMATE_H */
