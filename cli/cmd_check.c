@@ -18,9 +18,7 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
                                 const struct hypar_error *why, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, opt_output(args), err));
     struct hypar_hidden_moves hidden = { 0 };
     if (plan && fullest && hypar_plan_hidden_moves(plan, &hidden, NULL) != HYPAR_OK)
         hidden.count = 0; /* too large to be lowered again */
@@ -37,9 +35,7 @@ static enum hypar_status write_picture(const struct hypar_plan *plan, const char
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_report_plan(out.file, plan, NULL, HYPAR_SVG);
     return opt_close(&out, HYPAR_OK, err);
 }

@@ -114,9 +114,7 @@ static enum hypar_status simulate(struct hypar_compared *row, const struct hypar
 {
     struct hypar_simulated simulated;
     struct hypar_sim *sim;
-    enum hypar_status status = hypar_simulate(&sim, plan, how, why);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_simulate(&sim, plan, how, why));
     hypar_sum_up(sim, limit_bytes, &simulated);
     row->step = simulated.step;
     hypar_sim_free(sim);
@@ -130,9 +128,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
                                           struct hypar_error *why)
 {
     struct hypar_found *found;
-    enum hypar_status status = hypar_search(&found, c->graph, c->machine, how, why);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_search(&found, c->graph, c->machine, how, why));
     const struct hypar_plan *plan = hypar_found_plan(found);
     const struct hypar_simulated *simulated = hypar_found_simulated(found);
     struct hypar_search_info info = hypar_found_info(found);
@@ -144,6 +140,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     row->interrupted = info.interrupted;
     row->updates = hypar_plan_updates(plan);
     row->plan_hash = hypar_plan_hash(plan);
+    enum hypar_status status = HYPAR_OK;
     if (simulated)
         row->step = simulated->step;
     else
@@ -269,9 +266,7 @@ static enum hypar_status write_file(const struct hypar_comparison *comparison, c
                                     enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_report_comparison(out.file, comparison, format);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -417,9 +412,7 @@ static enum hypar_status check_named(const struct comparing *c, struct hypar_err
 static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
 {
     enum hypar_status failed;
-    enum hypar_status status = compare_rows(c, report, (void *)c->args, &failed, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(compare_rows(c, report, (void *)c->args, &failed, err));
     for (int i = 0; i < c->n; i++)
         if (c->row[i].fits)
             return check_named(c, err);
@@ -480,9 +473,7 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
                                   struct hypar_error *err)
 {
     struct hypar_plan **plan = &c->plan[c->n];
-    enum hypar_status status = opt_read_plan(c->args, path, c->args->model, plan, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(opt_read_plan(c->args, path, c->args->model, plan, err));
     c->n_plans++;
     c->row[c->n++].plan = path;
     const struct hypar_graph *graph = hypar_plan_graph(*plan);

@@ -448,9 +448,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (shell == N_PRINTED)
         return opt_usage(err, "completion: '%.40s' is not bash, zsh, fish, machines or devices",
                          args->operand[0]);
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, opt_output(args), err));
     printed[shell].put(out.file);
     return opt_close(&out, HYPAR_OK, err);
 }

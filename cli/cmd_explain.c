@@ -16,9 +16,7 @@ static enum hypar_status report(const struct args *args, const struct hypar_expl
                                 struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, opt_output(args), err));
     hypar_report_explanation(out.file, e, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
 }

@@ -79,7 +79,7 @@ static enum hypar_status read_options(const struct args *args,
     struct hypar_search_options choices = { 0 };
     if (args->fix.n > 1)
         return opt_usage(err, "--fix: given twice, expected one list such as H2=0010,H3=0000");
-    enum hypar_status status = opt_choices(args, &choices, err);
+    TRY(opt_choices(args, &choices, err));
     *how = (struct hypar_explore_options){ .levels = args->levels,
                                            .layers = args->layers,
                                            .fix = args->fix.text[0],
@@ -98,10 +98,7 @@ static enum hypar_status read_options(const struct args *args,
                                            .framework_bytes = choices.framework_bytes,
                                            .memory_certainty = choices.memory_certainty,
                                            .optimizer = choices.optimizer };
-    if (status == HYPAR_OK)
-        status = read_cost(args, &how->cost, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(read_cost(args, &how->cost, err));
     if (!args->machine)
         return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
     return HYPAR_OK;
@@ -130,9 +127,7 @@ static enum hypar_status write_file(const struct told *t, const char *path,
     struct hypar_output out;
     if (!path)
         return HYPAR_OK;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     if (t->plans)
         hypar_report_sweep(out.file, t->plans, format);
     else

@@ -34,9 +34,7 @@ static enum hypar_status write_device(const struct hypar_fit *fit, const char *p
 {
     struct hypar_output out;
     char name[256];
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     name_by_file(hypar_fit_info(fit).device, path, name, sizeof name);
     hypar_fit_write(fit, name, out.file);
     return opt_close(&out, HYPAR_OK, err);
@@ -51,9 +49,7 @@ static enum hypar_status write_framework(const struct hypar_fit *fit, const char
         return opt_usage(err, "--write-as: not all rows are steps of plans that were run in "
                               "one way");
     struct hypar_framework framework = *hypar_fit_info(fit).framework;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     name_by_file(framework.name, path, name, sizeof name);
     framework.name = name;
     hypar_framework_write(&framework, out.file);
@@ -75,8 +71,8 @@ static enum hypar_status check_outputs(const struct args *args, struct hypar_err
     if (opt_is_standard(args->output) && opt_is_standard(args->write_as))
         return opt_usage(err, "fit: -o - and --write-as -, expected one document on standard "
                               "output");
-    enum hypar_status status = check_file("--write-as", args->write_as, err);
-    return status == HYPAR_OK ? check_file("-o", args->output, err) : status;
+    TRY(check_file("--write-as", args->write_as, err));
+    return check_file("-o", args->output, err);
 }
 
 static bool decides_any(const struct hypar_fit *fit)
@@ -104,14 +100,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (precision < 0)
         return opt_usage(err, "--precision: '%s', expected fp32, tf32, bf16, fp16 or fp64",
                          args->precision);
-    enum hypar_status status = check_outputs(args, err);
-    if (status == HYPAR_OK)
-        status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(check_outputs(args, err));
+    TRY(hypar_fit(&fit, args->operand, args->n_operands, &how, err));
     bool decided = decides_any(fit);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         opt_note(args, "%s", hypar_fit_doubt(fit, i));
+    enum hypar_status status = HYPAR_OK;
     if (args->write_as && decided)
         status = write_framework(fit, args->write_as, err);
     if (status == HYPAR_OK && args->output && decided)

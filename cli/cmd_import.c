@@ -18,9 +18,8 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
                                      struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
+    enum hypar_status status = HYPAR_OK;
     const char *end = strrchr(path, '.');
     if (end && strcmp(end, ".txt") == 0)
         status = hypar_graph_write_profile(graph, out.file, err);

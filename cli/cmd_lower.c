@@ -19,10 +19,8 @@ static enum hypar_status write_program(const struct hypar_program *program, cons
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    status = hypar_program_write(program, out.file, err);
+    TRY(hypar_output_open(&out, path, err));
+    enum hypar_status status = hypar_program_write(program, out.file, err);
     return opt_close(&out, status, err);
 }
 

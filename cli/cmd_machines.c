@@ -4,9 +4,7 @@ static enum hypar_status write_machine(const struct hypar_machine *machine, cons
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_machine_write(machine, out.file);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -29,9 +27,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return show_machine(args, err);
 
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, opt_output(args), err));
     hypar_report_machine(out.file, NULL, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
 }

@@ -164,9 +164,7 @@ static enum hypar_status write_plan(const struct hypar_found *found, const char 
 {
     const struct hypar_simulated *simulated = hypar_found_simulated(found);
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_report_plan(out.file, hypar_found_plan(found), simulated ? &simulated->step : NULL,
                       format);
     return opt_close(&out, HYPAR_OK, err);
@@ -439,9 +437,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
         return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
     if (*args->freeze)
         return opt_usage(err, "plan: --freeze beside --start, whose plan says what is frozen");
-    enum hypar_status status = opt_read_plan(args, args->start, args->operand[0], &plan, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(opt_read_plan(args, args->start, args->operand[0], &plan, err));
     const char *model =
         args->n_operands ? args->operand[0] : model_of(plan, args->start, seen, sizeof seen);
     how->model = model_text(args, model, text, sizeof text);
@@ -451,7 +447,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     how->simulation = &simulation;
     if (args->clip <= 0)
         how->clip = hypar_plan_settings(plan).clip;
-    status = opt_choices_of(args, plan, how, err);
+    enum hypar_status status = opt_choices_of(args, plan, how, err);
     if (status == HYPAR_OK)
         status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
     hypar_plan_free(plan);
@@ -499,10 +495,8 @@ static enum hypar_status plan_with(const struct args *args, struct hypar_error *
                                         .seed = args->seed };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile;
-    enum hypar_status status = opt_choices(args, &how, err);
-    if (status != HYPAR_OK)
-        return status;
-    status = opt_simulation(args, &simulation, &profile, err);
+    TRY(opt_choices(args, &how, err));
+    enum hypar_status status = opt_simulation(args, &simulation, &profile, err);
     how.simulation = &simulation;
     how.profile = profile;
     if (status == HYPAR_OK)
@@ -514,8 +508,8 @@ static enum hypar_status plan_with(const struct args *args, struct hypar_error *
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct args one = *args;
-    enum hypar_status status = keep_one_planner(&one, err);
-    return status == HYPAR_OK ? plan_with(&one, err) : status;
+    TRY(keep_one_planner(&one, err));
+    return plan_with(&one, err);
 }
 
 const struct command cmd_plan = {

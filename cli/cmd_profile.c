@@ -88,15 +88,11 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
         snprintf(p->path, sizeof p->path, "%s", p->args->output);
     else if (!opt_profile_path(n, here.threads, p->path, sizeof p->path))
         return opt_usage(err, "profile: HOME is not set, expected -o FILE");
-    enum hypar_status status = p->args->output ? HYPAR_OK : make_folders(p->path, err);
-    if (status == HYPAR_OK)
-        status = hypar_output_try(p->path, err);
-    if (status != HYPAR_OK)
-        return status;
+    if (!p->args->output)
+        TRY(make_folders(p->path, err));
+    TRY(hypar_output_try(p->path, err));
     if (access(p->path, R_OK) == 0)
-        status = hypar_profile_read(&p->profile, p->path, err);
-    if (status != HYPAR_OK)
-        return status;
+        TRY(hypar_profile_read(&p->profile, p->path, err));
     char how[OPT_HOW_BYTES];
     if (p->profile && !opt_profile_is_of(p->args, p->profile, n, how)) {
         snprintf(err->text, sizeof err->text, "%.120s: %s; remove it, or -o another", p->path,
@@ -112,9 +108,7 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
 static enum hypar_status write_profile(const struct profiling *p, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, p->path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, p->path, err));
     hypar_profile_write(p->profile, out.file);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -361,9 +355,7 @@ static enum hypar_status profile(struct profiling *p, struct hypar_error *err)
         p->profile = hypar_profile_new();
     if (status == HYPAR_OK && first)
         status = read_inputs(p, err);
-    status = hypar_ranks_agree(p->ranks, status, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_ranks_agree(p->ranks, status, err));
     bool links = p->args->links || !hypar_profile_device(p->profile, device_name).links;
     p->links = strcmp(hypar_ranks_share(p->ranks, links ? "links" : none), none) != 0;
     if (p->args->n_operands)
@@ -384,12 +376,10 @@ static enum hypar_status run_here(const struct args *args, struct hypar_error *e
     if (sigaction(SIGTERM, NULL, &action) == 0)
         sigaction(SIGUSR1, &action, NULL); /* mpirun hands it on */
     launch_bind(args);
-    enum hypar_status status = hypar_ranks_join(&p.ranks, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_ranks_join(&p.ranks, err));
     if (hypar_ranks_rank(p.ranks) == 0)
         launch_ready();
-    status = profile(&p, err);
+    enum hypar_status status = profile(&p, err);
     hypar_profile_free(p.profile);
     hypar_machine_free(p.machine);
     hypar_graph_free(p.graph);
@@ -410,9 +400,7 @@ static enum hypar_status count_ranks(const struct args *args, int *ranks,
     *ranks = hypar_local_cores() / opt_threads(args);
     if (!args->machine)
         return HYPAR_OK;
-    enum hypar_status status = hypar_machine_read(&machine, args->machine, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_machine_read(&machine, args->machine, err));
     bool local = strcmp(hypar_machine_device(machine, 0)->name, device_name) == 0;
     *ranks = hypar_machine_device_count(machine);
     hypar_machine_free(machine);
@@ -444,11 +432,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_unknown_word(OPT_BIND, args->bind, err);
     if (args->measured)
         return profile_trace(args, err);
-    enum hypar_status status = check_planners(args, err);
-    if (status == HYPAR_OK)
-        status = count_ranks(args, &ranks, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(check_planners(args, err));
+    TRY(count_ranks(args, &ranks, err));
     if (hypar_ranks_launched() || ranks <= 1)
         return run_here(args, err);
     return launch_ranks(args, ranks, "/dev/null", -1, err);

@@ -29,11 +29,9 @@ static enum hypar_status write_page(void *who, const struct hypar_comparison *co
 {
     struct telling *t = who;
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(t->args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, opt_output(t->args), err));
     t->page.comparison = comparison;
-    status = hypar_report_page(out.file, &t->page, opt_format(t->args), err);
+    enum hypar_status status = hypar_report_page(out.file, &t->page, opt_format(t->args), err);
     if (status == HYPAR_INVALID)
         status = opt_in_file(t->args->measured, status, err);
     return opt_close(&out, status, err);
@@ -71,11 +69,8 @@ static enum hypar_status report(struct telling *t, struct hypar_error *err)
 {
     struct hypar_measured_step *step = NULL;
     struct hypar_profile *given = (struct hypar_profile *)t->how.profile, *own = given;
-    enum hypar_status status = HYPAR_OK;
     if (t->args->measured)
-        status = hypar_measured_step_read(&step, t->args->measured, t->plan, err);
-    if (status != HYPAR_OK)
-        return status;
+        TRY(hypar_measured_step_read(&step, t->args->measured, t->plan, err));
     t->how = hypar_as_planned(t->plan, &t->how);
     opt_local_profile(t->args, hypar_plan_machine(t->plan), &t->how, &own);
     if (step) {
@@ -83,7 +78,7 @@ static enum hypar_status report(struct telling *t, struct hypar_error *err)
         t->how.lower.minibatches = hypar_measured_step_minibatches(step);
     }
     t->page.measured = step;
-    status = explain(t, err);
+    enum hypar_status status = explain(t, err);
     hypar_measured_step_free(step);
     if (own != given)
         hypar_profile_free(own);

@@ -56,10 +56,8 @@ static enum hypar_status check_fits(const struct args *args, const struct hypar_
                                     struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    status =
+    TRY(hypar_output_open(&out, opt_output(args), err));
+    enum hypar_status status =
         hypar_report_memory(out.file, plan, how, args->memory_bytes, opt_format(args), err);
     return close_answer(&out, status, err);
 }
@@ -70,13 +68,10 @@ static enum hypar_status check_delta(const struct args *args, const struct hypar
 {
     struct hypar_delta_check check;
     struct hypar_output out;
-    enum hypar_status status =
-        hypar_check_delta(&check, plan, how, args->check_delta, args->seed, err);
-    if (status == HYPAR_OK)
-        status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_check_delta(&check, plan, how, args->check_delta, args->seed, err));
+    TRY(hypar_output_open(&out, opt_output(args), err));
     hypar_report_delta_check(out.file, &check, opt_format(args));
+    enum hypar_status status = HYPAR_OK;
     if (check.mismatches) {
         snprintf(err->text, sizeof err->text, "full and delta simulation differ: %s",
                  check.first_mismatch);
@@ -90,9 +85,7 @@ static enum hypar_status write_profile(const char *path, const struct hypar_mach
                                        double efficiency, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     struct hypar_profile *profile = hypar_profile_new();
     int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
     for (int i = 0; i < n; i++)
@@ -119,9 +112,7 @@ static enum hypar_status write_timeline(const struct hypar_sim *sim, const char 
                                         enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_report_timeline(out.file, sim, format);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -131,9 +122,7 @@ static enum hypar_status write_report(const struct hypar_sim *sim,
                                       enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_report_simulation(out.file, sim, plan, format);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -184,13 +173,12 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
 {
     struct hypar_plan *plan;
     struct hypar_sim *sim = NULL;
-    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(opt_read_plan(args, args->operand[0], args->model, &plan, err));
     opt_note_idle(args, plan);
     struct hypar_profile *given = (struct hypar_profile *)how->profile, *own = given;
     *how = hypar_as_planned(plan, how);
     opt_local_profile(args, hypar_plan_machine(plan), how, &own);
+    enum hypar_status status = HYPAR_OK;
     if (args->fits) {
         note_unused_by_fits(args);
         status = check_fits(args, plan, how, err);

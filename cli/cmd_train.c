@@ -43,7 +43,7 @@ static const struct argp_option options[] = {
     { "partial-weights", OPT_PARTIAL_WEIGHTS, NULL, 0,
       "draw values that are missing in a file of values or a checkpoint at random", 0 },
     { "test-data", OPT_TEST_DATA, "WHAT", 0, "held-out samples: test on them at the end", 0 },
-    { "test-every", OPT_TEST_EVERY, "N", 0, "... and every N steps", 0 },
+    { "test-every", OPT_TEST_EVERY, "N", 0, "test also every N steps", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0,
       "learning rate (0.01; adam and adamw 0.001)", 0 },
     { "rate", OPT_RATE, "HOW", 0,
@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
     { "weight-decay", OPT_WEIGHT_DECAY, "X", 0, "weight decay (0; adamw 0.01)", 0 },
     { "checkpoint", OPT_CHECKPOINT, "FILE", 0,
       "write parameters and state to FILE at the end, and when stopped", 0 },
-    { "every", OPT_EVERY, "N", 0, "... and every N steps", 0 },
+    { "every", OPT_EVERY, "N", 0, "write --checkpoint also every N steps", 0 },
     { "resume", OPT_RESUME, "FILE", 0, "continue from this checkpoint, under any plan", 0 },
     { "trace", OPT_TRACE, "FILE", 0,
       "write the tasks of each rank in the last steps to FILE, for Perfetto", 0 },
@@ -135,11 +135,9 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
                                        const struct hypar_sim *sim, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, args->output, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, args->output, err));
     hypar_report_train(out.file, result, plan, sim, args->detail, HYPAR_JSON);
-    return opt_close(&out, status, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 /* The content of a trace. */
@@ -198,9 +196,7 @@ static enum hypar_status report_step(const struct args *args, const struct hypar
                                      .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
     how.expand_collectives = false; /* ranks have one task for each comm */
-    status = train_profile(args, hypar_plan_machine(plan), &how, &profile, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(train_profile(args, hypar_plan_machine(plan), &how, &profile, err));
     if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
     if (!result->stopped)
@@ -237,9 +233,7 @@ static enum hypar_status check_data(const struct args *args, const char *data,
     for (const char *at = data; at && *at;) {
         size_t n = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < PATH_MAX ? n : PATH_MAX - 1), at);
-        enum hypar_status status = opt_reads((void *)args, name, err);
-        if (status != HYPAR_OK)
-            return status;
+        TRY(opt_reads((void *)args, name, err));
         at += n + (at[n] == ',');
     }
     return HYPAR_OK;
@@ -383,10 +377,8 @@ static enum hypar_status run_here(const struct args *args, const struct hypar_pl
                                   const volatile sig_atomic_t *stop, struct hypar_error *err)
 {
     struct hypar_ranks *ranks;
-    enum hypar_status status = hypar_ranks_join(&ranks, err);
-    if (status != HYPAR_OK)
-        return status;
-    status = train(args, plan, ranks, stop, err);
+    TRY(hypar_ranks_join(&ranks, err));
+    enum hypar_status status = train(args, plan, ranks, stop, err);
     hypar_ranks_leave(ranks, status);
     return status;
 }
@@ -441,14 +433,12 @@ static enum hypar_status run_as_rank(const struct args *args, const volatile sig
     struct train_plan planned = { NULL };
     struct hypar_ranks *ranks;
     launch_bind(args); /* before anybody starts threads */
-    enum hypar_status status = hypar_ranks_join(&ranks, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_ranks_join(&ranks, err));
     if (hypar_ranks_rank(ranks) == 0)
         launch_ready();
     if (!launch_on_terminal()) /* but a pseudo-terminal of the launcher's */
         setenv("NO_COLOR", "1", 1);
-    status = train_plan_together(args, ranks, &planned, err);
+    enum hypar_status status = train_plan_together(args, ranks, &planned, err);
     if (status == HYPAR_OK) {
         hypar_ranks_watch(ranks, args->wait_note_s > 0 ? args->wait_note_s : WAIT_NOTE_S,
                           tell_wait, NULL);

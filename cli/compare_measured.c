@@ -8,10 +8,9 @@ static enum hypar_status report_measured(const struct args *args,
                                          const struct hypar_sim *sim, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    status = hypar_report_measured(out.file, step, sim, args->detail, opt_format(args), err);
+    TRY(hypar_output_open(&out, opt_output(args), err));
+    enum hypar_status status =
+        hypar_report_measured(out.file, step, sim, args->detail, opt_format(args), err);
     if (status == HYPAR_INVALID)
         status = opt_in_file(args->measured, status, err);
     return opt_close(&out, status, err);
@@ -52,9 +51,7 @@ static enum hypar_status simulate_measured(const struct args *args,
 {
     struct hypar_measured_step *step;
     struct hypar_sim *sim = NULL;
-    enum hypar_status status = hypar_measured_step_read(&step, args->measured, plan, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_measured_step_read(&step, args->measured, plan, err));
     struct hypar_sim_options how = hypar_as_planned(plan, given);
     struct hypar_profile *own = NULL;
     if (!given->profile)
@@ -62,7 +59,8 @@ static enum hypar_status simulate_measured(const struct args *args,
     how.timeline = true;
     how.expand_collectives = false;
     how.lower.minibatches = hypar_measured_step_minibatches(step);
-    status = opt_in_file(args->operand[0], hypar_simulate(&sim, plan, &how, err), err);
+    enum hypar_status status =
+        opt_in_file(args->operand[0], hypar_simulate(&sim, plan, &how, err), err);
     if (status == HYPAR_OK)
         status = tell_measured(args, step, sim, err);
     hypar_sim_free(sim);
@@ -85,12 +83,9 @@ enum hypar_status compare_measured(const struct args *args,
                          args->csv   ? "csv"
                          : args->svg ? "svg"
                                      : "planner");
-    enum hypar_status status = compare_check_for_plans(args, err);
-    if (status == HYPAR_OK)
-        status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
-    if (status != HYPAR_OK)
-        return status;
-    status = simulate_measured(args, plan, given, err);
+    TRY(compare_check_for_plans(args, err));
+    TRY(opt_read_plan(args, args->operand[0], args->model, &plan, err));
+    enum hypar_status status = simulate_measured(args, plan, given, err);
     hypar_plan_free(plan);
     return status;
 }

@@ -25,9 +25,8 @@ enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err)
                              "a path without one",
                              list);
         args->beside &= file == (at > 0);
-        enum hypar_status status = file ? hypar_planner_load(&name, path, err) : HYPAR_OK;
-        if (status != HYPAR_OK)
-            return status;
+        if (file)
+            TRY(hypar_planner_load(&name, path, err));
         int added = snprintf(args->planners + at, sizeof args->planners - at, "%s%s",
                              at ? "," : "", name);
         at += (size_t)added;

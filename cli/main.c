@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every command, in the order of the help. To add one: its file, a row here, its man page. */
+/* Every command, in the order of the help. To add one: its file, a declaration in opt.h, a row
+ * here, its man page. */
 static const struct command *const commands[] = {
     &cmd_plan,       &cmd_compare,  &cmd_simulate, &cmd_explain,    &cmd_report,
     &cmd_explore,    &cmd_export,   &cmd_lower,    &cmd_train,      &cmd_profile,

@@ -9,120 +9,26 @@
 #include <argp.h>
 #include <hypar/hypar.h>
 
-/* Keys of the options; a letter is also the short option. */
+/* Leave the function with the status of `call` unless it is HYPAR_OK. */
+#define TRY(call)                        \
+    do {                                 \
+        enum hypar_status try_ = (call); \
+        if (try_ != HYPAR_OK)            \
+            return try_;                 \
+    } while (0)
+
+/* The options in the order of their list, then their keys; a letter is also the short option.
+ */
+enum {
+#define OPT(key, ...) NUMBER_##key,
+#include "cli/opt_list.h"
+#undef OPT
+};
 enum opt_key {
-    OPT_BATCH = 'b',
     OPT_HELP = 'h',
-    OPT_ON = 'm',
-    OPT_OUTPUT = 'o',
-    OPT_PLANNER = 'p',
-    OPT_QUIET = 'q',
-    OPT_JSON = 256,
-    OPT_MODEL,
-    OPT_JOINT,
-    OPT_MEMORY,
-    OPT_OBJECTIVE,
-    OPT_OPTIMIZER,
-    OPT_RECOMPUTE,
-    OPT_SHARD,
-    OPT_SHARD_OVER,
-    OPT_PRECISION,
-    OPT_GRADIENT_PRECISION,
-    OPT_DROPOUT_MASKS,
-    OPT_FRAMEWORK_MEMORY,
-    OPT_MEMORY_MARGIN,
-    OPT_SEED,
-    OPT_BUCKET,
-    OPT_LOCAL_BN,
-    OPT_BANDWIDTH,
-    OPT_BATCH_DIM,
-    OPT_COST,
-    OPT_CSV,
-    OPT_DETAIL,
-    OPT_DEVICE,
-    OPT_DEVICES,
-    OPT_DIM,
-    OPT_FIX,
-    OPT_FOR,
-    OPT_NEAREST,
-    OPT_TO,
-    OPT_FOLLOW_LINKS,
-    OPT_LAYERS,
-    OPT_LEVELS,
-    OPT_MARK,
-    OPT_SVG,
-    OPT_SWEEP,
-    OPT_TOPOLOGY,
-    OPT_FREE_TRANSFERS,
-    OPT_MICRO_BATCHES,
-    OPT_MINIBATCHES,
-    OPT_HALF_DUPLEX,
-    OPT_ONE_CLASS,
-    OPT_RECURRENCE,
-    OPT_STAGES,
-    OPT_STRAIGHT,
-    OPT_USE_FEWER,
-    OPT_VERTICAL_SYNC,
-    OPT_ALL_REDUCE,
-    OPT_AS,
-    OPT_CHECK_DELTA,
-    OPT_EXPAND,
-    OPT_FITS,
-    OPT_MEASURED,
-    OPT_MEASURED_TRACE,
-    OPT_NO_OVERLAP,
-    OPT_PROFILE,
-    OPT_TRACE,
-    OPT_TRACE_ARROWS,
-    OPT_TRACE_BARS,
-    OPT_TRACE_DEVICES,
-    OPT_TRACE_FROM,
-    OPT_TRACE_NAMES,
-    OPT_TRACE_TO,
-    OPT_TIMELINE,
-    OPT_ATTENTION,
-    OPT_AXES,
-    OPT_CHUNKS,
-    OPT_PIPELINE,
-    OPT_DATA_DEGREE,
-    OPT_SCHEDULE,
-    OPT_SEQUENCE_PARALLEL,
-    OPT_TENSOR,
-    OPT_MAX_TENSOR,
-    OPT_MAX_PIPELINE,
-    OPT_SYNC,
-    OPT_BUDGET,
-    OPT_OPERATORS,
-    OPT_PROPOSALS,
-    OPT_START,
-    OPT_BIND,
-    OPT_CHECK,
-    OPT_CHECKPOINT,
-    OPT_CLIP,
-    OPT_DATA_FILES,
-    OPT_EVERY,
-    OPT_FORWARD,
-    OPT_PLANNER_OPTION,
-    OPT_FREEZE,
-    OPT_HOSTFILE,
-    OPT_IN_PROCESS,
-    OPT_INIT,
-    OPT_KERNELS,
-    OPT_LEARNING_RATE,
-    OPT_LINKS,
-    OPT_RANKS,
-    OPT_RUN_DEVICE,
-    OPT_RATE,
-    OPT_PARTIAL_WEIGHTS,
-    OPT_RESUME,
-    OPT_STEPS,
-    OPT_TEST_DATA,
-    OPT_TEST_EVERY,
-    OPT_THREADS,
-    OPT_WAIT_NOTE,
-    OPT_WARM_UP,
-    OPT_WEIGHT_DECAY,
-    OPT_WRITE_AS,
+#define OPT(key, letter, ...) OPT_##key = (letter) ? (letter) : 256 + NUMBER_##key,
+#include "cli/opt_list.h"
+#undef OPT
 };
 
 enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
@@ -224,35 +130,36 @@ const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
 /* Options of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                  \
-    { "precision",                                                                        \
-      OPT_PRECISION,                                                                      \
-      "NAME",                                                                             \
-      0,                                                                                  \
-      "fp32, tf32, bf16, fp16 or fp64 (fp32; for a target on GPUs bf16)",                 \
-      0 },                                                                                \
-        { "gradient-precision",                                                           \
-          OPT_GRADIENT_PRECISION,                                                         \
-          "NAME",                                                                         \
-          0,                                                                              \
-          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 " \
-          "(that of the parameters; fp32 under fsdp, megatron)",                          \
-          0 },                                                                            \
-        { "optimizer",                                                                    \
-          OPT_OPTIMIZER,                                                                  \
-          "NAME",                                                                         \
-          0,                                                                              \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",               \
-          0 },                                                                            \
-        { "framework-memory",                                                             \
-          OPT_FRAMEWORK_MEMORY,                                                           \
-          "BYTES",                                                                        \
-          0,                                                                              \
-          "memory of each device that the framework takes besides, such as 2GB (0)",      \
-          0 },                                                                            \
-    {                                                                                     \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                 \
-            "how likely a plan is to fit into a device's own memory (95)", 0              \
+#define OPT_NUMBERS_ROWS                                                                     \
+    { "precision",                                                                           \
+      OPT_PRECISION,                                                                         \
+      "NAME",                                                                                \
+      0,                                                                                     \
+      "fp32, tf32, bf16, fp16 or fp64, or PyTorch's bfloat16 and so on (fp32; for a target " \
+      "on GPUs bf16)",                                                                       \
+      0 },                                                                                   \
+        { "gradient-precision",                                                              \
+          OPT_GRADIENT_PRECISION,                                                            \
+          "NAME",                                                                            \
+          0,                                                                                 \
+          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 "    \
+          "(that of the parameters; fp32 under fsdp, megatron)",                             \
+          0 },                                                                               \
+        { "optimizer",                                                                       \
+          OPT_OPTIMIZER,                                                                     \
+          "NAME",                                                                            \
+          0,                                                                                 \
+          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                  \
+          0 },                                                                               \
+        { "framework-memory",                                                                \
+          OPT_FRAMEWORK_MEMORY,                                                              \
+          "BYTES",                                                                           \
+          0,                                                                                 \
+          "memory of each device that the framework takes besides, such as 2GB (0)",         \
+          0 },                                                                               \
+    {                                                                                        \
+        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                    \
+            "how likely a plan is to fit into a device's own memory (95)", 0                 \
     }
 
 #define OPT_DROPOUT_MASKS_ROW                                                                  \
@@ -283,17 +190,18 @@ const char *opt_topology_word(int i);
             0                                                                                 \
     }
 
-#define OPT_SHARD_ROW                                                                   \
-    {                                                                                   \
-        "shard", OPT_SHARD, "WHAT", 0,                                                  \
-            "optimizer, gradients or parameters: what devices that have the same of a " \
-            "parameter divide among them (none)",                                       \
-            0                                                                           \
+#define OPT_SHARD_ROW                                                                    \
+    {                                                                                    \
+        "shard", OPT_SHARD, "WHAT", 0,                                                   \
+            "optimizer, gradients or parameters (or zero1, zero2, zero3): what devices " \
+            "that have the same of a parameter divide among them (none)",                \
+            0                                                                            \
     }
 
-#define OPT_SHARD_OVER_ROW                                                         \
-    {                                                                              \
-        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0 \
+#define OPT_SHARD_OVER_ROW                                                          \
+    {                                                                               \
+        "shard-over", OPT_SHARD_OVER, "N", 0,                                       \
+            "--shard divides among groups of N devices (all that have the same)", 0 \
     }
 
 #define OPT_FREEZE_ROW                                                              \
@@ -310,10 +218,10 @@ const char *opt_topology_word(int i);
     }
 
 /* Options of every command that reads a model. */
-#define OPT_FOLLOW_LINKS_ROW                                             \
-    {                                                                    \
-        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                       \
-            "weights may lie behind a link out of the model's folder", 0 \
+#define OPT_FOLLOW_LINKS_ROW                                                  \
+    {                                                                         \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                            \
+            "follow links that lead to weights outside the model's folder", 0 \
     }
 
 /* Options of simulation: rows of an argp table that commands share. */
@@ -324,7 +232,7 @@ const char *opt_topology_word(int i);
       "('hypar frameworks'; compiled, or what a plan says)", 0 }
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
-      "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }
+      "sum by ring, tree, multi-ring, direct, server, ... (auto: the fastest that sends to at most two others a round)", 0 }
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \

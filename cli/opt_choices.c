@@ -110,9 +110,7 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
         return opt_unknown_word(OPT_SYNC, args->sync, err);
     if (recurrence < 0)
         return opt_unknown_word(OPT_RECURRENCE, args->recurrence, err);
-    enum hypar_status status = choose_layout(args, &how->layout, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(choose_layout(args, &how->layout, err));
     how->objective = (enum hypar_objective)objective;
     how->objective_given = args->objective != NULL;
     how->recurrence_given = args->recurrence != NULL;

@@ -139,11 +139,8 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
                                            .follow_links = args->follow_links,
                                            .reads = opt_reads,
                                            .who = (void *)args };
-    enum hypar_status status =
-        check_machine(args, path, &how, hypar_plan_read(out, path, &how, err), err);
     struct hypar_error why;
-    if (status != HYPAR_OK)
-        return status;
+    TRY(check_machine(args, path, &how, hypar_plan_read(out, path, &how, err), err));
     struct hypar_plan_settings settings = hypar_plan_settings(*out);
     const char *word = settings.simulation.all_reduce;
     if (!*word || hypar_check_all_reduce(word, &why) == HYPAR_OK)

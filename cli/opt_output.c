@@ -39,9 +39,7 @@ enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path
                                  struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, path, err));
     hypar_plan_write(plan, out.file);
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -70,10 +68,8 @@ enum hypar_status opt_catalogue(const struct args *args,
                                 struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    status =
+    TRY(hypar_output_open(&out, opt_output(args), err));
+    enum hypar_status status =
         report(out.file, args->n_operands ? args->operand[0] : NULL, opt_format(args), err);
     return opt_close(&out, status, err);
 }

@@ -90,9 +90,7 @@ static enum hypar_status write_trace(const struct args *args,
                                      const struct trace *trace, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, args->trace, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(&out, args->trace, err));
     FILE *packed = is_packed(args->trace) ? hypar_gzip(out.file) : NULL;
     struct hypar_trace_shown shown = trace->put(packed ? packed : out.file, trace->what, how);
     if (packed)

@@ -60,16 +60,12 @@ static enum hypar_status open_profile(struct traced *t, struct hypar_output *out
                                       struct hypar_error *err)
 {
     const char *path = t->args->output;
-    enum hypar_status status = hypar_output_open(out, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_output_open(out, path, err));
     if (access(path, R_OK) != 0) {
         t->profile = hypar_profile_new();
         return HYPAR_OK;
     }
-    status = hypar_profile_read(&t->profile, path, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(hypar_profile_read(&t->profile, path, err));
     const struct hypar_profile_machine *before = hypar_profile_info(t->profile).machine;
     if (!before || strcmp(before->kernels, kernels) == 0)
         return HYPAR_OK;

@@ -25,11 +25,8 @@ enum hypar_status train_profile(const struct args *args, const struct hypar_mach
                                 struct hypar_sim_options *how, struct hypar_profile **profile,
                                 struct hypar_error *err)
 {
-    enum hypar_status status = HYPAR_OK;
     if (args->profile)
-        status = hypar_profile_read(profile, args->profile, err);
-    if (status != HYPAR_OK)
-        return status;
+        TRY(hypar_profile_read(profile, args->profile, err));
     how->profile = *profile;
     opt_local_profile(args, machine, how, profile);
     return HYPAR_OK;
@@ -74,22 +71,16 @@ static enum hypar_status search(const struct args *args, int ranks, struct train
                                         .clip = args->clip,
                                         .seed = args->seed };
     own_machine(args, ranks, word, sizeof word);
-    enum hypar_status status = opt_choices(args, &how, err);
-    if (status == HYPAR_OK)
-        status = opt_import(args, &p->graph, err);
-    if (status == HYPAR_OK)
-        status = hypar_machine_read(&p->machine, args->machine ? args->machine : word, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(opt_choices(args, &how, err));
+    TRY(opt_import(args, &p->graph, err));
+    TRY(hypar_machine_read(&p->machine, args->machine ? args->machine : word, err));
     how.model = plan_model_word(args->operand[0], model, sizeof model);
     how.machine = hypar_machine_word(p->machine);
     struct hypar_sim_options simulation = { .timeline = false };
-    status = train_profile(args, p->machine, &simulation, &p->profile, err);
-    if (status != HYPAR_OK)
-        return status;
+    TRY(train_profile(args, p->machine, &simulation, &p->profile, err));
     how.profile = p->profile;
     how.simulation = p->profile ? &simulation : NULL;
-    status = hypar_search(&p->found, p->graph, p->machine, &how, err);
+    enum hypar_status status = hypar_search(&p->found, p->graph, p->machine, &how, err);
     if (status == HYPAR_OK)
         p->plan = hypar_found_plan(p->found);
     return status;
@@ -142,14 +133,11 @@ static enum hypar_status check_plan_options(const struct args *args, struct hypa
 enum hypar_status train_plan(const struct args *args, int ranks, struct train_plan *p,
                              struct hypar_error *err)
 {
-    enum hypar_status status = HYPAR_OK;
     *p = (struct train_plan){ NULL };
     if (!train_names_plan(args))
         return search(args, ranks, p, err);
     if (!launch_plan())
-        status = check_plan_options(args, err);
-    if (status != HYPAR_OK)
-        return status;
+        TRY(check_plan_options(args, err));
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 

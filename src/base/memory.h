@@ -16,9 +16,14 @@
 void *hp_take(size_t bytes);
 void hp_give_back(void *memory); /* NULL is allowed */
 
-/* Between hp_guard() and hp_unguard(), on the same thread, hypar_out_of_memory() goes to
- * `place` and leaves `bytes`: hp_guard(&guard); if (setjmp(guard.place) == 0) work(); else
- *         ...
+/* Between hp_guard() and hp_unguard(), on the same thread, hypar_out_of_memory() jumps to
+ * `place` after it has set `bytes`.
+ *
+ *     hp_guard(&guard);
+ *     if (setjmp(guard.place) == 0)
+ *         work();
+ *     else
+ *         ... guard.bytes could not be had
  *     hp_unguard(&guard); */
 struct memory_guard {
     jmp_buf place;

@@ -18,10 +18,10 @@ static const struct comm_algorithm *find_algorithm(enum comm_kind kind, const ch
     return algorithm;
 }
 
-/* By device, the messages that its next one waits for: those of the last round in which it
- * sent, sent and received, and those that it received since. Messages before this round were
- * waited for by its messages of this round. A linked list through next[], which has two entries
- * for each message: one for its sender (2*i) and one for its receiver (2*i + 1). */
+/* By device, the messages that its next message waits for: all messages of the last round in
+ * which it sent, and all that it received since. Its messages of that round have waited for
+ * all earlier ones. A linked list through next[], which has two entries for each message: one
+ * for its sender (2*i) and one for its receiver (2*i + 1). */
 struct memory {
     int *last; /* per device: its first entry, -1 for none */
     int *sent; /* per device: the last round in which it sent */

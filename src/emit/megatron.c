@@ -65,6 +65,27 @@ static const char *unknown_hint(const struct hypar_graph *graph, int op)
            "on meta)";
 }
 
+/* Refuse a network with causal attention whose input or loss the flags cannot say: that of
+ * pretrain_gpt.py is fixed. note_attention() says of others that they need another script. */
+static enum hypar_status check_outside(const struct hypar_graph *graph,
+                                       const struct transformer *t, struct hypar_error *err)
+{
+    if (t->outside < 0 || !t->causal)
+        return HYPAR_OK;
+    const struct op *op = &graph->ops[t->outside];
+    if (t->behind)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "op '%s': behind its layers Megatron-LM has a norm, a linear layer and "
+                       "the cross entropy of each word; its flags have no word for '%s'%s, and "
+                       "would train with another loss",
+                       op->name, hp_op[op->kind].name,
+                       op->kind == OP_CROSS_ENTROPY ? " of fewer positions" : "");
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "op '%s': before its layers Megatron-LM has tables of words and positions; "
+                   "its flags have no word for '%s', and would describe another network",
+                   op->name, hp_op[op->kind].name);
+}
+
 static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_error *err)
 {
     struct transformer t;
@@ -77,7 +98,7 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
                            "of a layer, and would describe another network%s",
                            graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name,
                            unknown_hint(graph, t.unknown));
-        return HYPAR_OK;
+        return check_outside(graph, &t, err);
     }
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "%s%s%sMegatron-LM runs transformers, whose layers are alike and have one "

@@ -1,7 +1,8 @@
 /* Finds the nearest plan that a framework can run. First it changes the plan itself: it does
- * not split refused axes, moves stages to allowed borders, and takes a supported schedule. If
- * this fails, it takes the nearest layout. */
+ * not split refused axes, makes parts of refused sizes even, moves stages to allowed borders,
+ * and takes a supported schedule. If this fails, it takes the nearest layout. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "emit/layouts.h"
 #include "plan/schedules.h"
@@ -39,21 +40,54 @@ static void move_axis(struct hypar_plan *plan, int op, int axis)
     hp_arena_free(&scratch);
 }
 
-/* Stop splitting refused axes; returns the number of operators that had one. */
-static int move_axes(const struct target *target, struct hypar_plan *plan)
+/* Stop splitting these axes of an operator. */
+static void move_these(struct hypar_plan *plan, int op, axis_set axes)
 {
-    int differing = 0;
+    const struct nest *nest = plan->graph->ops[op].nest;
+    bool whole = plan->ops[op].n_devices == plan->ops[op].n_parts;
+    for (int a = 0; a < nest->n_axes && whole; a++)
+        if (axes >> a & 1)
+            move_axis(plan, op, a);
+}
+
+/* Stop splitting refused axes. */
+static void move_axes(const struct target *target, struct hypar_plan *plan)
+{
     for (int op = 0; op < plan->graph->n_ops && target->axes; op++) {
         const struct nest *nest = plan->graph->ops[op].nest;
-        axis_set refused =
-            hp_divided_axes(nest, &plan->ops[op].split) & ~target->axes(plan->graph, op);
-        bool whole = plan->ops[op].n_devices == plan->ops[op].n_parts;
-        for (int a = 0; a < nest->n_axes && whole; a++)
-            if (refused >> a & 1)
-                move_axis(plan, op, a);
-        differing += refused != 0;
+        move_these(plan, op,
+                   hp_divided_axes(nest, &plan->ops[op].split) &
+                       ~target->axes(plan->graph, op));
     }
-    return differing;
+}
+
+/* Divide these axes of an operator evenly. */
+static void make_even(struct hypar_plan *plan, int op, axis_set axes)
+{
+    struct arena scratch = { 0 };
+    struct split split = plan->ops[op].split;
+    int n = plan->ops[op].n_devices, *device = NEW(&scratch, int, n);
+    memcpy(device, plan->ops[op].device, (size_t)n * sizeof *device);
+    for (int a = 0; a < plan->graph->ops[op].nest->n_axes; a++)
+        if (axes >> a & 1)
+            split.sizes[a] = split.begins[a] = NULL;
+    hp_plan_set(plan, op, &split, device);
+    hp_arena_free(&scratch);
+}
+
+/* Divide axes whose parts have refused sizes evenly; if that is refused, too, do not split
+ * them. */
+static void move_parts(const struct target *target, struct hypar_plan *plan)
+{
+    void (*const change[])(struct hypar_plan *, int, axis_set) = { make_even, move_these };
+    struct arena scratch = { 0 };
+    for (int i = 0; i < 2 && target->misfits; i++) {
+        const axis_set *axes = target->misfits(plan, &scratch);
+        for (int op = 0; op < plan->graph->n_ops; op++)
+            if (axes[op])
+                change[i](plan, op, axes[op]);
+    }
+    hp_arena_free(&scratch);
 }
 
 /* Stages ---------------------------------------------------------------------------------- */
@@ -122,28 +156,24 @@ static bool have_equal_stages(const struct hypar_plan *plan)
     return plan->n_stages > 1 && plan->stages[0].share == HYPAR_SHARE_BATCH;
 }
 
-/* Let every stage begin at the nearest border; returns the number of operators that change
- * their stage. */
-static int move_stages(const struct target *target, struct hypar_plan *plan)
+/* Let every stage begin at the nearest border. */
+static void move_stages(const struct target *target, struct hypar_plan *plan)
 {
     struct arena scratch = { 0 };
-    int differing = 0, *begin = NEW(&scratch, int, plan->n_stages + 1);
+    int *begin = NEW(&scratch, int, plan->n_stages + 1);
     const bool *borders = target->borders ? target->borders(plan->graph, &scratch) : NULL;
     bool moves = borders && have_equal_stages(plan) && find_begins(plan, borders, begin);
     for (int s = 0; moves && s < plan->n_stages; s++) {
         int *ops = NEW(&plan->arena, int, begin[s + 1] - begin[s]);
         for (int op = begin[s]; op < begin[s + 1]; op++) {
             ops[op - begin[s]] = op;
-            if (plan->ops[op].stage == s)
-                continue;
-            move_op(plan, op, s);
-            differing++;
+            if (plan->ops[op].stage != s)
+                move_op(plan, op, s);
         }
         plan->stages[s].op = ops;
         plan->stages[s].n_ops = begin[s + 1] - begin[s];
     }
     hp_arena_free(&scratch);
-    return differing;
 }
 
 /* Micro-batches in flight, of all stages together. */
@@ -187,6 +217,16 @@ static bool move_schedule(const struct target *target, struct hypar_plan *plan)
     return true;
 }
 
+/* The number of operators that have other parts, devices or stages. */
+static int count_differing(const struct hypar_plan *a, const struct hypar_plan *b)
+{
+    int n = 0;
+    for (int op = 0; op < a->graph->n_ops; op++)
+        n += a->ops[op].stage != b->ops[op].stage ||
+             !hp_same_op_plan(a->graph->ops[op].nest, &a->ops[op], &b->ops[op]);
+    return n;
+}
+
 struct hypar_plan *hp_moved_plan(const struct target *target, const struct hypar_plan *plan,
                                  int *differing)
 {
@@ -194,8 +234,12 @@ struct hypar_plan *hp_moved_plan(const struct target *target, const struct hypar
     if (!target->axes)
         return NULL;
     struct hypar_plan *moved = hp_plan_copy(plan);
-    *differing = move_axes(target, moved) + move_stages(target, moved);
-    bool any = move_schedule(target, moved) || *differing > 0;
+    move_axes(target, moved);
+    move_parts(target, moved);
+    move_stages(target, moved);
+    bool any = move_schedule(target, moved);
+    *differing = count_differing(plan, moved);
+    any |= *differing > 0;
     moved->has_layout = false; /* the changed plan has no layout any more */
     if (any && hypar_plan_check(moved, NULL) == HYPAR_OK &&
         target->check(target, moved, NULL) == HYPAR_OK)

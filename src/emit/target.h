@@ -30,6 +30,9 @@ struct target {
     target_note *const *notes; /* of hypar_emit_note(), ended by NULL; NULL: none */
     /* The axes of an operator that it may split; NULL: those of layouts. */
     axis_set (*axes)(const struct hypar_graph *graph, int op);
+    /* By operator, in `arena`: the axes whose parts have sizes that it cannot run, though it
+     * may split the axes; NULL: all sizes. */
+    axis_set *(*misfits)(const struct hypar_plan *plan, struct arena *arena);
     /* By operator: whether a stage may begin with it; NULL: with any. */
     bool *(*borders)(const struct hypar_graph *graph, struct arena *arena);
     /* Can it run this plan, which is valid? `quick`: the check takes no longer than reading the

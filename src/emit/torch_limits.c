@@ -295,6 +295,27 @@ static enum hypar_status check_op(const struct hypar_plan *plan, const struct me
     return HYPAR_OK;
 }
 
+/* Samples are left out: a batch has the same parts in all operators. */
+static axis_set *misfits(const struct hypar_plan *plan, struct arena *arena)
+{
+    axis_set *axes = NEW(arena, axis_set, plan->graph->n_ops);
+    struct mesh mesh;
+    if (hp_find_mesh(&mesh, arena, plan, NULL) != HYPAR_OK)
+        return axes;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct nest *nest = plan->graph->ops[op].nest;
+        const struct split *split = &plan->ops[op].split;
+        uint32_t dims[MAX_AXES];
+        hp_mesh_dims(&mesh, plan, op, dims);
+        for (int a = 0; a < nest->n_axes; a++)
+            if (hp_degree(split, a) > 1 && nest->axis[a].role != HYPAR_COPY &&
+                nest->axis[a].role != HYPAR_SAMPLE &&
+                check_sizes(&mesh, dims[a], nest, split, a, NULL) != HYPAR_OK)
+                axes[op] |= (axis_set)1 << a;
+    }
+    return axes;
+}
+
 static enum hypar_status check_axes(const struct hypar_plan *plan, int op,
                                     struct hypar_error *err)
 {
@@ -389,6 +410,7 @@ const struct target hp_target_torch = {
     .takes = takes,
     .notes = hp_torch_notes,
     .axes = op_axes,
+    .misfits = misfits,
     .borders = hp_torch_borders,
     .quick = true,
     .check = check,

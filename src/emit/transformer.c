@@ -185,11 +185,73 @@ static void read_tables(const struct hypar_graph *graph, struct transformer *out
         out->tied |= graph->ops[graph->use[u].op].kind == OP_LINEAR;
 }
 
+/* Does a language model have such an operator outside its layers? Tables of words and positions
+ * come before them; a norm, a linear layer and the loss come behind them. */
+static bool is_expected(enum op_kind kind, bool behind)
+{
+    switch (kind) {
+    case OP_EMBEDDING:
+    case OP_ADD:
+    case OP_DROPOUT:
+        return !behind;
+    case OP_RMS_NORM:
+    case OP_LAYER_NORM:
+    case OP_LINEAR:
+    case OP_CROSS_ENTROPY:
+        return behind;
+    default:
+        return is_move(kind);
+    }
+}
+
+/* Does a loss have every position of a sample, or all except the last? */
+static bool has_positions(const struct hypar_graph *graph, int op, int64_t sequence)
+{
+    int tensor = graph->ops[op].tensor[1];
+    return hp_shape_elements(&graph->tensors[tensor].shape) >= graph->batch * (sequence - 1);
+}
+
+/* Does the operator read what an operator of `reached` wrote? */
+static bool reads_reached(const struct hypar_graph *graph, const struct op *op,
+                          const bool *reached)
+{
+    for (int o = 0; o < op->nest->n_inputs; o++) {
+        int from = op->tensor[o] < 0 ? -1 : graph->tensors[op->tensor[o]].producer;
+        if (from >= 0 && reached[from])
+            return true;
+    }
+    return false;
+}
+
+/* Find an operator outside the layers that a language model does not have there, among those
+ * that compute with the words' vectors: factors of embeddings, other losses than the cross
+ * entropy of each position. */
+static void find_outside(const struct hypar_graph *graph, const struct repeated_layers *layers,
+                         struct transformer *out)
+{
+    struct arena scratch = { 0 };
+    bool *reached = NEW(&scratch, bool, graph->n_ops); /* by operator: it computes with them */
+    int end = layers->first + layers->count * layers->n_ops;
+    for (int op = 0; op < graph->n_ops && out->outside < 0; op++) {
+        const struct op *o = &graph->ops[op];
+        bool behind = op >= end;
+        reached[op] = o->kind == OP_EMBEDDING || reads_reached(graph, o, reached);
+        if (!reached[op] || (op >= layers->first && !behind))
+            continue;
+        bool loss = o->kind == OP_CROSS_ENTROPY;
+        if (is_expected(o->kind, behind) && (!loss || has_positions(graph, op, out->sequence)))
+            continue;
+        out->outside = op;
+        out->behind = behind;
+    }
+    hp_arena_free(&scratch);
+}
+
 bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, int *op)
 {
     struct repeated_layers layers = hp_repeated_layers(graph);
     int attentions = 0;
-    *out = (struct transformer){ .unknown = -1 };
+    *out = (struct transformer){ .unknown = -1, .outside = -1 };
     *op = -1;
     for (int i = 0; layers.count > 0 && i < layers.n_ops; i++) {
         const struct op *o = &graph->ops[layers.first + i];
@@ -205,5 +267,6 @@ bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, in
     }
     out->layers = layers.count;
     read_tables(graph, out);
+    find_outside(graph, &layers, out);
     return true;
 }

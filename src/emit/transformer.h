@@ -14,7 +14,10 @@ struct transformer {
     double rotary_base; /* 0: no rotary embedding */
     bool positions;     /* learned positions, in a table or a parameter outside the layers */
     int unknown;        /* an operator of a layer that this struct cannot describe; -1: none */
-    double epsilon;     /* of its norms */
+    int outside;    /* an operator before or behind the layers that a language model does not
+                     * have there; -1: none */
+    bool behind;    /* it is behind them */
+    double epsilon; /* of its norms */
     bool causal, rms_norm, gated;
     bool bias, no_bias; /* linear layers have a bias, have none; both: some have */
     bool silu;          /* the activation that gates, or is between the two products, is silu

@@ -83,9 +83,8 @@ bool bind_cumsum(struct binding *b);
 bool bind_gather(struct binding *b);
 bool bind_opaque(struct binding *b);
 
-/* Letters (letters.c). A reshape or a transpose computes nothing. Its axes have the names that
- * they have in the operator that writes its input, so that the same letter splits the same
- * elements. */
+/* Letters (letters.c). A reshape or a transpose computes nothing. Its axes take the letters of
+ * the operator that writes its input, so that the same letter splits the same elements. */
 static inline bool hp_takes_letters(const struct op_traits *row)
 {
     return row->bind == bind_reshape || row->bind == bind_transpose;

@@ -19,7 +19,7 @@
 
 #include "split/split.h"
 
-/* bf16 is for numbers in memory: what computes with them has fp32 (run/backend/narrow.h). */
+/* bf16 is a form of storage: arithmetic is in fp32 (run/backend/narrow.h). */
 enum real { REAL_F32, REAL_F64, REAL_BF16 };
 
 static inline size_t hp_real_bytes(enum real real)

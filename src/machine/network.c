@@ -110,17 +110,14 @@ static void search_to(const struct hypar_machine *machine, int to, struct search
 
 static void index_links(struct arena *arena, struct network *network, int n_links)
 {
-    int *first = network->first_out = hp_csr(arena, network->n_nodes);
-    network->out = NEW(arena, int, 2 * n_links);
-    for (int l = 0; l < n_links; l++) {
-        hp_csr_count(first, network->links[l].from);
-        hp_csr_count(first, network->links[l].to);
-    }
-    hp_csr_sum(first, network->n_nodes);
-    for (int l = 0; l < n_links; l++) {
-        network->out[hp_csr_place(first, network->links[l].from)] = 2 * l;
-        network->out[hp_csr_place(first, network->links[l].to)] = 2 * l + 1;
-    }
+    struct csr out = { .arena = arena, .n_keys = network->n_nodes };
+    while (hp_csr_pass(&out))
+        for (int l = 0; l < n_links; l++) {
+            hp_csr_put(&out, network->links[l].from, 2 * l);
+            hp_csr_put(&out, network->links[l].to, 2 * l + 1);
+        }
+    network->first_out = out.start;
+    network->out = out.item;
 }
 
 /* Check that every device is reached, bound the longest route, fill the table if it is

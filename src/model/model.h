@@ -5,7 +5,8 @@
 
 #include "graph/graph.h"
 
-/* A form of file. To add one: a row in model.c and a file with its reader. */
+/* A form of file. To add one: a file with its reader, a declaration below, a row and a message
+ * in model.c. */
 struct model_reader {
     const char *form;      /* "hypar-graph/1 JSON" */
     const char *extension; /* ".json": such a name is a path, and of this form */

@@ -12,8 +12,8 @@ void hp_options_start(const struct family *family, int *values);
 enum hypar_status hp_options_read(const struct family *family, const char *text, int *values,
                                   struct hypar_error *err);
 
-/* The options of `usual`, as far as the family has them and `text` does not name them: the
- * first decides, and where `text` has another value for it, the others are left out, too. */
+/* Apply the options of `usual` that the family has and `text` does not name. If `text` gives
+ * the first of them another value, apply none. */
 enum hypar_status hp_options_usual(const struct family *family, const char *usual,
                                    const char *text, int *values, struct hypar_error *err);
 

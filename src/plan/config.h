@@ -7,7 +7,7 @@
 
 struct op_config {
     int op;
-    struct split split; /* sizes and devices are whoever's made it */
+    struct split split; /* sizes and devices belong to the caller */
     int n_parts;
     int replicas;      /* of its stage, where they share minibatches; else 1 */
     const int *device; /* of each part; those of replica 0, then of 1, ...; NULL: as

@@ -13,7 +13,7 @@
 struct memory_how {
     const struct hypar_framework_memory *framework;
     double framework_bytes; /* of each device: --framework-memory */
-    double groups;          /* kinds of groups that devices exchange with; at least */
+    double groups;          /* at least so many kinds of groups that devices exchange with */
     double certainty; /* the probability with which a planner wants a plan to fit; 0: memory
                          counts as predicted */
 };

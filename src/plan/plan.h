@@ -92,7 +92,8 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct hypar_plan_settings *settings);
 
-/* Give a plan all settings but gather_ahead, as they are; the texts are copied. */
+/* Give a plan all settings but gather_ahead; the texts are copied. Recomputation is marked
+ * where the settings ask for it, and never unmarked. */
 void hp_plan_take_settings(struct hypar_plan *plan, const struct hypar_plan_settings *settings);
 
 /* The same plan once more, for the same graph and machine, which it does not own. */
@@ -162,7 +163,7 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
  * ZeRO-1 is ZeRO-2. */
 enum hypar_shard hp_param_shard(const struct hypar_plan *plan, int tensor);
 
-/* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
+/* Does an operator have parameters? Is one used in several stages? */
 bool hp_op_has_params(const struct hypar_graph *graph, int op);
 bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
 

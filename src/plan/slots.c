@@ -30,44 +30,37 @@ struct device_groups hp_device_groups(const struct hypar_plan *plan, struct aren
 
 /* Edges ------------------------------------------------------------------------------ */
 
-/* Count, or list, pairs of a writing and a reading stage. */
-static void list_edges(const struct hypar_plan *plan, int *last, int *start, int *list,
-                       bool read_by)
+/* The stages that each stage reads from, or that read from it. */
+static struct csr list_edges(const struct hypar_plan *plan, int *last, struct arena *arena,
+                             bool read_by)
 {
     const struct hypar_graph *g = plan->graph;
-    for (int s = 0; s < plan->n_stages; s++)
-        last[s] = -1;
-    for (int s = 0; s < plan->n_stages; s++)
-        for (int i = 0; i < plan->stages[s].n_ops; i++) {
-            const struct op *op = &g->ops[plan->stages[s].op[i]];
-            for (int o = 0; o < op->nest->n_operands; o++) {
-                int from = op->tensor[o] < 0 ? -1 : g->tensors[op->tensor[o]].producer;
-                int stage = from < 0 ? s : plan->ops[from].stage;
-                if (stage == s || last[stage] == s)
-                    continue;
-                last[stage] = s;
-                int at = read_by ? stage : s;
-                if (list)
-                    list[hp_csr_place(start, at)] = read_by ? s : stage;
-                else
-                    hp_csr_count(start, at);
+    struct csr lists = { .arena = arena, .n_keys = plan->n_stages };
+    while (hp_csr_pass(&lists)) {
+        for (int s = 0; s < plan->n_stages; s++)
+            last[s] = -1;
+        for (int s = 0; s < plan->n_stages; s++)
+            for (int i = 0; i < plan->stages[s].n_ops; i++) {
+                const struct op *op = &g->ops[plan->stages[s].op[i]];
+                for (int o = 0; o < op->nest->n_operands; o++) {
+                    int from = op->tensor[o] < 0 ? -1 : g->tensors[op->tensor[o]].producer;
+                    int stage = from < 0 ? s : plan->ops[from].stage;
+                    if (stage == s || last[stage] == s)
+                        continue;
+                    last[stage] = s;
+                    hp_csr_put(&lists, read_by ? stage : s, read_by ? s : stage);
+                }
             }
-        }
+    }
+    return lists;
 }
 
 struct stage_edges hp_stage_edges(const struct hypar_plan *plan, struct arena *arena)
 {
-    struct stage_edges e = { 0 };
-    int n = plan->n_stages, *last = NEW(arena, int, n);
-    for (int read_by = 0; read_by < 2; read_by++) {
-        int *start = hp_csr(arena, n);
-        list_edges(plan, last, start, NULL, read_by);
-        int *list = NEW(arena, int, hp_csr_sum(start, n));
-        list_edges(plan, last, start, list, read_by);
-        *(read_by ? &e.read_by_start : &e.reads_start) = start;
-        *(read_by ? &e.read_by : &e.reads) = list;
-    }
-    return e;
+    int *last = NEW(arena, int, plan->n_stages);
+    struct csr reads = list_edges(plan, last, arena, false);
+    struct csr read_by = list_edges(plan, last, arena, true);
+    return (struct stage_edges){ reads.start, reads.item, read_by.start, read_by.item };
 }
 
 /* Times ------------------------------------------------------------------------------ */
@@ -84,14 +77,13 @@ static void list_sent(struct slot_walk *r, struct arena *arena)
 {
     const struct slot_orders *orders = r->orders;
     const struct stage_edges *e = orders->edges;
-    r->sent_start = hp_csr(arena, orders->n_groups);
-    for (int u = 0; u < orders->n_stages; u++)
-        for (int i = e->read_by_start[u]; i < e->read_by_start[u + 1]; i++)
-            hp_csr_count(r->sent_start, orders->group[u]);
-    r->sent = NEW(arena, int, hp_csr_sum(r->sent_start, orders->n_groups));
-    for (int u = 0; u < orders->n_stages; u++)
-        for (int i = e->read_by_start[u]; i < e->read_by_start[u + 1]; i++)
-            r->sent[hp_csr_place(r->sent_start, orders->group[u])] = e->read_by[i];
+    struct csr sent = { .arena = arena, .n_keys = orders->n_groups };
+    while (hp_csr_pass(&sent))
+        for (int u = 0; u < orders->n_stages; u++)
+            for (int i = e->read_by_start[u]; i < e->read_by_start[u + 1]; i++)
+                hp_csr_put(&sent, orders->group[u], e->read_by[i]);
+    r->sent_start = sent.start;
+    r->sent = sent.item;
 }
 
 /* False: it is not over yet. */

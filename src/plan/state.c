@@ -187,8 +187,8 @@ int hp_state_copies(const struct hypar_plan *plan, int tensor)
     return copies;
 }
 
-/* The largest share of what a holder has that it owns, if all own this share on average. Pieces
- * of rows are not even. */
+/* The largest share that a holder owns of what it holds, where the mean share is `even`.
+ * Pieces of rows are not even. */
 static double owned_share(const struct hypar_plan *plan, const struct cover *cover, double even)
 {
     const struct box *box = cover->n == 1 ? &cover->only : cover->box;
@@ -234,11 +234,11 @@ static void count_param(const struct hypar_plan *plan, const struct param_how *h
     hp_arena_release(h->scratch, mark);
 }
 
-/* The state of each device by the plan's splits, before the plan is lowered. It bounds the
- * bytes that the program's tasks read from above: in the program parts may be empty, and only
- * the first of several parts reads a bias. One case may need more: if operators that are split
- * differently share a parameter, a device holds the box around the overlapping boxes that they
- * read. */
+/* The state of each device by the plan's splits, before the plan is lowered. It is an upper
+ * bound of the bytes that the program's tasks read: in the program parts may be empty, and
+ * only the first of several parts reads a bias. One case may need more: if operators that are
+ * split differently share a parameter, a device holds the box around the overlapping boxes
+ * that they read. */
 static void count_params(const struct hypar_plan *plan, const struct param_how *how,
                          double *bytes)
 {
@@ -278,6 +278,8 @@ struct memory_text hp_memory_text(double need, double has)
         snprintf(text.need, sizeof text.need, "%.0f B", need);
         snprintf(text.has, sizeof text.has, "%.0f B", has);
     }
+    if (has <= 1) /* the least that hp_device_room() returns */
+        snprintf(text.has, sizeof text.has, "nothing");
     return text;
 }
 

@@ -202,23 +202,15 @@ static int *sort_heads(const struct blocks *s, int b, struct arena *arena, int *
 {
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
-    int *start = hp_csr(arena, hp_action_count(&lowering->schedule)), *sorted = NULL;
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr sorted = { .arena = arena, .n_keys = hp_action_count(&lowering->schedule) };
+    while (hp_csr_pass(&sorted))
         for (int i = 0; i < k->n_items; i++) {
             int head = k->item[i].is_pass ? k->item[i].index : -1;
-            if (head < 0 || s->head[b][head] != head)
-                continue;
-            if (fill)
-                sorted[hp_csr_place(start, hp_pass_action(lowering, head))] = head;
-            else
-                hp_csr_count(start, hp_pass_action(lowering, head));
+            if (head >= 0 && s->head[b][head] == head)
+                hp_csr_put(&sorted, hp_pass_action(lowering, head), head);
         }
-        if (!fill) {
-            *n = hp_csr_sum(start, hp_action_count(&lowering->schedule));
-            sorted = NEW(arena, int, *n);
-        }
-    }
-    return sorted;
+    *n = sorted.start[sorted.n_keys];
+    return sorted.item;
 }
 
 struct pass_order hp_pass_order(const struct blocks *s, int b, struct arena *arena)

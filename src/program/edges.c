@@ -378,30 +378,24 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
 /* The comms of an error that concern each device: CSR. A comm also
  * concerns devices that hold a copy of what another device sends. */
 struct concerned {
-    int *start, *comm;
-    int *latest; /* by comm: the last sum that waits for it, plus one */
+    struct csr comms; /* by device */
+    int *latest;      /* by comm: the last sum that waits for it, plus one */
 };
 
 static struct concerned find_concerned(struct blocks *s, const struct pattern *p)
 {
     int n_devices = hypar_machine_device_count(s->lowering->plan->machine);
-    struct concerned by = { .start = hp_csr(&s->scratch, n_devices) };
-    for (int place = 0; place < 2; place++) {
+    struct concerned by = { .comms = { .arena = &s->scratch, .n_keys = n_devices } };
+    while (hp_csr_pass(&by.comms))
         for (int c = 0; c < p->n_comms; c++) {
             const struct comm *comm = &p->comm[c];
             const struct cell *cell = &p->cell[comm->cell[0]];
             for (int i = 0; i < comm->n_devices + cell->n_copies; i++) {
                 int device =
                     i < comm->n_devices ? comm->device[i] : cell->copy[i - comm->n_devices];
-                if (place)
-                    by.comm[hp_csr_place(by.start, device)] = c;
-                else
-                    hp_csr_count(by.start, device);
+                hp_csr_put(&by.comms, device, c);
             }
         }
-        if (!place)
-            by.comm = NEW(&s->scratch, int, hp_csr_sum(by.start, n_devices));
-    }
     by.latest = NEW(&s->scratch, int, p->n_comms);
     return by;
 }
@@ -424,12 +418,15 @@ static void behind_error(struct blocks *s, int exchange, int comm, int b, int er
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int *theirs = NEW(&s->scratch, int, hp_exchange_pattern(s->lowering, b, error)->n_comms);
     int n = 0;
-    for (int i = 0; i < sum->n_devices; i++)
-        for (int k = by->start[sum->device[i]]; k < by->start[sum->device[i] + 1]; k++) {
-            if (by->latest[by->comm[k]] != comm + 1)
-                theirs[n++] = by->comm[k];
-            by->latest[by->comm[k]] = comm + 1;
+    for (int i = 0; i < sum->n_devices; i++) {
+        const int *at = &by->comms.start[sum->device[i]];
+        for (int k = at[0]; k < at[1]; k++) {
+            int other = by->comms.item[k];
+            if (by->latest[other] != comm + 1)
+                theirs[n++] = other;
+            by->latest[other] = comm + 1;
         }
+    }
     hp_sort_devices(theirs, n);
     for (int i = 0; i < n; i++)
         for (int t = 0; t < (m ? m->n : 1); t++)

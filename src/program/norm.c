@@ -15,8 +15,9 @@ enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_erro
     return HYPAR_OK;
 }
 
-/* The devices that divide a cell among them: those that sum it, else those that compute it
- * themselves, else those that receive it. After the sums all of them have the whole cell. */
+/* The devices that divide a cell among them: its owners, which sum it; without owners, the
+ * devices that compute it; without these, its receivers. After the sums all of them have the
+ * whole cell. */
 static const int *sharers(const struct cell *cell, int *n)
 {
     if (cell->n_owners && hp_is_in(cell->receiver, cell->n_receivers, cell->owner[0])) {

@@ -3,9 +3,9 @@
  * The value of an operator with "recompute" is not kept for the backward half, except where it
  * entered another stage. Its own stage computes everything else that it reads of the value
  * again, by the operator's forward passes, from the nearest kept values, and sends it again. A
- * pass is repeated only if something needs its output. Operators that read what others repeat
- * form one region. A region is repeated all at once, before the backward passes of the first
- * operator that needs any of its values.
+ * pass is repeated only if something needs its output. An operator that reads a repeated value
+ * belongs to the region of the operator that repeats it. A region is repeated all at once,
+ * before the backward passes of the first operator that needs any of its values.
  *
  * The value of an operator with "resend" is kept where it was computed. Copies that other
  * devices received are dropped and sent again (Korthikanti et al., section 4.2.2: the input of

@@ -645,8 +645,8 @@ static void find_touched(struct lowering *s)
 {
     struct training_graph *k = &s->training;
     int *last = NEW(&s->scratch, int, s->graph->n_ops);
-    k->access_start = NEW(&s->arena, int, s->graph->n_ops + 2);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr accessed = { .arena = &s->arena, .n_keys = s->graph->n_ops };
+    while (hp_csr_pass(&accessed)) {
         memset(last, -1, (size_t)s->graph->n_ops * sizeof *last);
         for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
             for (int i = 0; i < accesses_of(&k->exchange[d]); i++) {
@@ -654,16 +654,11 @@ static void find_touched(struct lowering *s)
                 if (last[op] == d)
                     continue;
                 last[op] = d;
-                if (!fill)
-                    hp_csr_count(k->access_start, op);
-                else
-                    k->accessed[hp_csr_place(k->access_start, op)] = d;
+                hp_csr_put(&accessed, op, d);
             }
-        if (!fill)
-            hp_csr_sum(k->access_start, s->graph->n_ops);
-        if (!fill)
-            k->accessed = NEW(&s->arena, int, k->access_start[s->graph->n_ops + 1]);
     }
+    k->access_start = accessed.start;
+    k->accessed = accessed.item;
 }
 
 static void find_leaving(struct lowering *s)

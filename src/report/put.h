@@ -54,7 +54,7 @@ extern const struct column hp_energy_columns[];
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
-/* " with 97 %", where the peak is not exact; else "". And with words before it, ": fits". */
+/* " with 97 %", where the peak is not exact; else "". The second begins with ": fits". */
 const char *hp_certainty_text(struct arena *arena, const struct hypar_memory *memory);
 const char *hp_fits_text(struct arena *arena, const struct hypar_memory *memory);
 

@@ -8,8 +8,8 @@
  * A rank moves the statistics of its channels by the values that the program's exchanges bring:
  * statistics of all samples, however they are split. Replicas of a pipedream stage see their
  * own minibatches, and parts with local statistics (local_bn) their own samples: each keeps
- * what it sees, and a checkpoint contains the first one's. So does a rank whose part is empty
- * in the smaller micro-batches of a batch. */
+ * what it sees, and a checkpoint contains the first one's. A rank whose part is empty in the
+ * smaller micro-batches of a batch also keeps what it sees. */
 #ifndef RUN_RUNNING_H
 #define RUN_RUNNING_H
 

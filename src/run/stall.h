@@ -33,8 +33,8 @@ struct stall {
     bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);
     void (*find_awaited)(void *ranks, bool *awaited);
 
-    double since_s, seen_s; /* when the wait began, later by the time in which nothing called,
-                               0: anew; the last call */
+    double since_s, seen_s; /* start of the wait, plus the time in which nothing called (0: a
+                               wait begins); the last call */
     double next_s;          /* the length of the wait at which it reports */
     bool asked;             /* about this wait */
     int32_t number;         /* of the last question; answers to others are ignored */

@@ -14,6 +14,7 @@
 #include "program/lowering.h"
 #include "search/bound.h"
 #include "search/evaluate/judge.h"
+#include "search/evaluate/room.h"
 #include "search/fix.h"
 #include "search/record.h"
 #include "search/runnable.h"
@@ -387,9 +388,10 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* the start plan with the settings of the search */
-    enum hypar_status status = planner->random_search
-                                   ? hp_run_auto(planner, &problem, out, err)
-                                   : run_divided(planner, &problem, out, err);
+    enum hypar_status status = hp_check_room(&problem, err);
+    if (status == HYPAR_OK)
+        status = planner->random_search ? hp_run_auto(planner, &problem, out, err)
+                                        : run_divided(planner, &problem, out, err);
     if (status == HYPAR_OK && !hp_is_delayed((*out)->plan))
         (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK) {

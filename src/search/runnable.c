@@ -77,6 +77,22 @@ static const char *whole_text(struct arena *arena, const struct hypar_plan *want
                   : hp_arena_printf(arena, "%s %s kept whole", names, n == 1 ? "is" : "are");
 }
 
+/* Operators that are divided along the same axes, in parts of other sizes. */
+static int count_resized(const struct hypar_plan *wanted, const struct hypar_plan *plan)
+{
+    int n = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct split *a = &wanted->ops[op].split, *b = &plan->ops[op].split;
+        bool resized = false, same = true;
+        for (int axis = 0; axis < plan->graph->ops[op].nest->n_axes; axis++) {
+            same &= hp_degree(a, axis) == hp_degree(b, axis);
+            resized |= !hp_same_parts(a, b, axis);
+        }
+        n += same && resized;
+    }
+    return n;
+}
+
 static int count_moved(const struct hypar_plan *wanted, const struct hypar_plan *plan)
 {
     int n = 0;
@@ -90,7 +106,11 @@ const char *hp_changed_text(struct arena *arena, const struct problem *problem,
 {
     struct hypar_error why;
     const char *text = whole_text(arena, wanted, plan);
-    int n_moved = count_moved(wanted, plan);
+    int n_moved = count_moved(wanted, plan), n_resized = count_resized(wanted, plan);
+    if (n_resized > 0)
+        text = hp_joined(arena, text, ", ",
+                         hp_arena_printf(arena, "parts of %s have other sizes",
+                                         hp_count(arena, n_resized, "operator")));
     if (n_moved > 0)
         text = hp_joined(arena, text, ", ",
                          hp_arena_printf(arena, "%s moved to another stage",

@@ -12,10 +12,10 @@
 #include "search/limits.h"
 
 enum {
-    /* Of so many classes all unions are looked at: 30. Each takes a bound, and where that is
-     * below the best step a run of the planners. */
+    /* The most classes of which all unions are looked at: 30. Each takes a bound, and where
+     * that is below the best step a run of the planners. */
     MOST_CLASSES = 5,
-    /* Units that are counted as one by one. */
+    /* The most units that are looked at one by one. */
     MOST_UNITS = 1 << 16,
 };
 

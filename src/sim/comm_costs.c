@@ -204,8 +204,8 @@ static double *on_own_links(struct task_costs *a, const struct comm_way *way, do
     return held_s;
 }
 
-/* A comm holds its devices for what kernels beside it lose or, where they wait for it, all the
- * time. */
+/* A comm occupies its devices for the time that kernels beside it lose; where kernels wait for
+ * it, all the time. */
 static void hold_devices(struct task_costs *a, const struct request *r,
                          const struct comm_way *way, double bytes, struct sim_task *task,
                          struct hold *hold)
@@ -225,8 +225,8 @@ static void hold_devices(struct task_costs *a, const struct request *r,
 }
 
 /* Cost as one task that holds every link for the link's own time, each when it is free, and
- * devices for what kernels beside it lose. Without overlap it holds the devices all the time,
- * and takes all queues together. */
+ * devices for the time that kernels beside it lose. Without overlap it holds the devices all
+ * the time, and takes all queues together. */
 static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
@@ -321,29 +321,19 @@ static bool sends_first(const struct comm_messages *messages, int number)
     return true;
 }
 
-/* Messages by device of the comm: those that arrive there, or those that the device sends
- * first. */
+/* By device of the comm: the messages that it receives, or those that it sends first. */
 static const int *index_messages(struct arena *arena, const struct comm *comm,
                                  const struct comm_messages *messages, bool arrive, int **start)
 {
-    int *at = *start = NEW(arena, int, comm->n_devices + 2), *list = NULL;
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr lists = { .arena = arena, .n_keys = comm->n_devices };
+    while (hp_csr_pass(&lists))
         for (int i = 0; i < messages->n; i++) {
             const struct message *m = &messages->list[i].message;
-            if (!arrive && !sends_first(messages, i))
-                continue;
-            int place = hp_comm_index(comm, arrive ? m->to : m->from);
-            if (fill)
-                list[hp_csr_place(at, place)] = i;
-            else
-                hp_csr_count(at, place);
+            if (arrive || sends_first(messages, i))
+                hp_csr_put(&lists, hp_comm_index(comm, arrive ? m->to : m->from), i);
         }
-        if (!fill)
-            hp_csr_sum(at, comm->n_devices);
-        if (!fill)
-            list = NEW(arena, int, at[comm->n_devices + 1]);
-    }
-    return list;
+    *start = lists.start;
+    return lists.item;
 }
 
 /* Only messages without predecessors carry the overhead; the others wait for these. */

@@ -114,24 +114,19 @@ static int key_of(const struct points *p, int b, int list, int action)
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
-    int n_keys = key_of(p, program->n_bodies, 0, 0);
-    p->start = hp_csr(&p->arena, n_keys);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr tasks = { .arena = &p->arena, .n_keys = key_of(p, program->n_bodies, 0, 0) };
+    while (hp_csr_pass(&tasks))
         for (int b = 0; b < program->n_bodies; b++)
             for (int i = program->first[b]; i < program->first[b + 1]; i++) {
                 const struct task *task = &program->task[i];
-                if (task->kind != TASK_COMPUTE)
-                    continue;
-                int key = key_of(p, b, p->schedule->list_of[task->device],
-                                 hp_pass_action(program->lowering, task->index));
-                if (fill)
-                    p->task[hp_csr_place(p->start, key)] = i;
-                else
-                    hp_csr_count(p->start, key);
+                if (task->kind == TASK_COMPUTE)
+                    hp_csr_put(&tasks,
+                               key_of(p, b, p->schedule->list_of[task->device],
+                                      hp_pass_action(program->lowering, task->index)),
+                               i);
             }
-        if (!fill)
-            p->task = NEW(&p->arena, int, hp_csr_sum(p->start, n_keys));
-    }
+    p->start = tasks.start;
+    p->task = tasks.item;
 }
 
 static int body_of(const struct points *p, const struct slot *slot)

@@ -33,8 +33,8 @@ struct tally {
 
 void hp_tally_begin(struct tally *tally, struct arena *arena, int n_queues, int n_devices);
 
-/* Fill the times of all devices and links, of one of so many `steps` that took `length` in all.
- * sim->summary.step_s is known. */
+/* Fill the times of all devices and links, for one step: `length` is the time of `steps`
+ * steps. sim->summary.step_s is known. */
 struct hypar_sim;
 void hp_tally_end(const struct tally *tally, ticks length, double steps, struct hypar_sim *sim);
 

@@ -318,6 +318,15 @@ $ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP
 > hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base, and import the model with values in its tables (not on meta)
 ? 1
 
+Another loss than the cross entropy of each word, and factors of the embedding, are in no flag either.
+$ hypar import gpt2:layers=2,hidden=16,heads=2,seq=6,vocab=20 -qo $TMP/gpt.json; sed 's/"name": "loss", .*/"name": "z", "kind": "exp", "inputs": ["lm_head"]}, {"name": "loss", "kind": "mse_loss", "inputs": ["z", "lm_head"]}/' $TMP/gpt.json > $TMP/z.json; sed 's/"name": "loss", .*/"name": "first", "kind": "slice", "inputs": ["lm_head"], "attrs": {"axis": 1, "start": 0, "stop": 1}}, {"name": "loss", "kind": "cross_entropy", "inputs": ["first", "labels"]}/; s/\("labels", "shape": .[0-9]*, \)6/\11/' $TMP/gpt.json > $TMP/first.json; sed 's/"drop", "kind": "dropout"\(.*\), "attrs": {[^}]*}/"drop", "kind": "affine"\1, "attrs": {"alpha": 4}/' $TMP/gpt.json > $TMP/scaled.json; for g in gpt z first scaled; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q | grep num-layers; done; hypar plan $TMP/z.json --on full:2 --for megatron
+> --num-layers 2
+> hypar: $TMP/plan.json: op 'z': behind its layers Megatron-LM has a norm, a linear layer and the cross entropy of each word; its flags have no word for 'exp', and would train with another loss
+> hypar: $TMP/plan.json: op 'loss': behind its layers Megatron-LM has a norm, a linear layer and the cross entropy of each word; its flags have no word for 'cross_entropy' of fewer positions, and would train with another loss
+> hypar: $TMP/plan.json: op 'drop': before its layers Megatron-LM has tables of words and positions; its flags have no word for 'affine', and would describe another network
+> hypar: op 'z': behind its layers Megatron-LM has a norm, a linear layer and the cross entropy of each word; its flags have no word for 'exp', and would train with another loss
+? 1
+
 Positions that are neither learned nor rotary are none; what else the flags describe otherwise is noted.
 $ sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "identity"\1/' $TMP/known.json > $TMP/none.json; hypar plan $TMP/none.json --on full:2 --planner dp -qo $TMP/none-plan.json; hypar export $TMP/none-plan.json --to megatron -q | grep position-embedding-type; sed 's/"causal": 1/"causal": 0/' $TMP/known.json > $TMP/bert.json; hypar plan $TMP/bert.json --on full:2 --planner dp -qo $TMP/bert-plan.json; hypar export $TMP/bert-plan.json --to megatron -o $TMP/bert.txt
 > --position-embedding-type none

@@ -38,8 +38,8 @@ $ hypar help import
 >                              (0)
 >   -b, --batch=N              samples in one training step (as the model says)
 >       --dim=NAME=N           ONNX: size of the symbolic dimension NAME
->       --follow-links         weights may lie behind a link out of the model's
->                              folder
+>       --follow-links         follow links that lead to weights outside the
+>                              model's folder
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; with -o no summary
@@ -57,8 +57,8 @@ $ hypar check --help --frob
 >                              frameworks'; compiled, or what a plan says)
 >       --detail               show the plan: its stages, and how operators are
 >                              split
->       --follow-links         weights may lie behind a link out of the model's
->                              folder
+>       --follow-links         follow links that lead to weights outside the
+>                              model's folder
 >       --json                 report as JSON, in SI units
 >       --memory=BYTES         limit per device, such as 16GB (the plan's, else
 >                              the device's own)

@@ -104,7 +104,10 @@ static const struct {
     { "vgg11:image=32", "full:4", "torch",
       "auto dp mp owt hypar accpar optcnn 1f1b gpipe hybrid 3d flexflow" },
     { "bert:layers=4,hidden=64,heads=8,seq=16,vocab=100", "cluster:2x4", "torch",
-      "auto dp hypar hybrid 3d flexflow" },
+      "auto dp mp owt hypar hybrid 3d flexflow" },
+    /* tables of 2 and 102 rows, 6 heads: four even parts of none */
+    { "bert:layers=2,hidden=48,heads=6,seq=16,vocab=102", "full:4", "torch",
+      "auto dp mp owt hypar hybrid 3d" },
     { "mlp:64-64-64-16", "htree:8", "torch", "auto dp mp owt hypar accpar optcnn hybrid 3d" },
     { "llama:layers=4,hidden=64,heads=8,ffn=96,seq=16,vocab=96", "full:8", "megatron",
       "auto dp 3d hybrid" },

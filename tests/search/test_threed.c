@@ -325,6 +325,33 @@ static void finds_whatever_fits(void **state)
     }
 }
 
+/* Attention is divided by its heads also where queries and keys have a norm over each head: the
+ * gradient of the norm's weight, which all heads share, is summed over the tensor group. */
+static void divides_heads_that_have_norms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        char axis;
+    } divided[] = { { "q", 'k' },      { "k", 'k' },         { "v", 'k' },  { "q_norm", 'u' },
+                    { "k_norm", 'u' }, { "attention", 'a' }, { "out", 'c' } };
+    struct setting s = open_setting("tests/data/head-norms.json", 4, "full:2");
+    struct hypar_plan *plan =
+        hp_plan_new(s.graph, s.machine, &(struct hypar_plan_settings){ 0 });
+    struct hypar_error err;
+    if (hp_plan_set_layout(plan, &(struct hypar_layout){ .tensor = 2 }, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof divided / sizeof divided[0]; i++) {
+        int op = 0;
+        while (strcmp(s.graph->ops[op].name, divided[i].op) != 0)
+            op++;
+        int axis = hp_nest_axis(s.graph->ops[op].nest, divided[i].axis);
+        assert_int_equal(hp_degree(&plan->ops[op].split, axis), 2);
+    }
+    hypar_plan_free(plan);
+    close_setting(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(stages_are_even),
         cmocka_unit_test(counts_sharding_and_recomputation),
         cmocka_unit_test(finds_whatever_fits),
+        cmocka_unit_test(divides_heads_that_have_norms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,4 +214,7 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("zero3", "wide16", 2, {"data": 2, "shard": "parameters"}),
     ("gpipe", "deep16", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("zero2", "odd16", 4, {"data": 2, "tensor": 2, "shard": "gradients", "shard_over": 2}),
+    # samples of the loss alone are divided: no module is wrapped
+    ("mixed", "deep16", 2, {"ops": [*({"name": f"{i}", "split": {"kccr"[i % 4]: 2}} for i in range(24)), {"name": "24", "split": {"r": 2}},
+                                    {"name": "loss", "split": {"n": 2}}]}),
 ]]

@@ -316,7 +316,7 @@ def layerdrop():
     return LayerDrop(), {"ids": ids[:, :-1]}, ids[:, 1:]
 
 
-NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
+NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "bert": hugging("bert"), "mixtral": hugging("mixtral"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
         "recurrent": recurrent, "pair": pair, "scaled": scaled, "second": second, "summed": summed, "targets": models.detector(False), "detector": lambda: (*models.detector(True)(), None), "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, "rotary16": rotary16, **measured.NETS, **exported.NETS}
 
 
@@ -380,6 +380,7 @@ CASES = [
     ("gpipe", "detector", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
     ("tensor", "llama", 2, {"tensor": 2}),
     ("tensor", "olmo2", 2, {"tensor": 2}),  # two modules read a sum, whose error is summed once
+    ("tensor", "qwen3", 2, {"tensor": 2}),  # norms over each head, whose weights all heads share
     ("tensor", "packed", 2, {"tensor": 2}),
     ("stages", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes; the second has a parameter by two names
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
@@ -414,6 +415,8 @@ CASES = [
     ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
+    ("3d-zero3", "qwen3", 4, {"data": 2, "tensor": 2, "shard": "parameters"}),
+    ("3d-stages", "qwen3", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "clip": 0.5}),
     ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
     # a parameter of both stages, whose columns the first one divides and whose rows the second, or the first one alone
     ("tied-columns", "fixed", 4, {"layout": TIED, "ops": [{"name": "embed", "split": {"k": 2}, "devices": [0, 1]}]}),
@@ -424,6 +427,7 @@ CASES = [
     ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
     ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid-stages", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2"]),
+    ("mp", "bert", 4, ["--on", "full:4", "--planner", "mp", *FOR]),  # a table of two rows, which four processes have whole
     ("hybrid", "mlp", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid", "vit", 4, ["--on", "full:4" + SLOW, *HYBRID, "--shard", "optimizer"]),
 ]
@@ -437,12 +441,13 @@ RATIOS = {
     "llama-3d-4": (0.85, 1),  # what hypar sends again PyTorch keeps
     "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
     "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
+    "bert-mp-4": (1, 1.4),  # likewise
 }
 # Bytes that are saved, beside the plan's activations
 SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
-QUICK = ("deep16-fp32-zero1-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
+QUICK = ("deep16-fp32-zero1-2", "deep16-fp32-mixed-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
 QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2", "wide-data-2-2")
 
 
@@ -474,8 +479,9 @@ def write_plan(case, folder, command):
                  "--optimizer", "adamw", *(f"--{k}=1" for k in ("data", "tensor", "pipeline", "micro-batches") if f"--{k} " not in how["words"]), *how["words"].split(), "-q", "-o", path + ".json"]
         subprocess.run(words, check=True)
     elif isinstance(how, dict):
-        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": {k: v for k, v in how.items() if k not in (*MEMBERS, "begin", "measured")}}),
-                **{k: how[k] for k in MEMBERS if k in how}}
+        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}"}
+        said = {k: v for k, v in how.items() if k not in ("begin", "measured")}
+        plan.update(said if "ops" in how else {"layout": {k: v for k, v in said.items() if k not in MEMBERS}, **{k: v for k, v in said.items() if k in MEMBERS}})
         with open(path + ".json", "w") as file:
             json.dump(plan, file)
     else:

@@ -25,7 +25,7 @@ struct csv {
 };
 
 /* Read a table into the arena. HYPAR_SYNTAX, with file and line, if the text is no table;
- * HYPAR_UNSUPPORTED beyond the limits above and 64 MiB. */
+ * HYPAR_UNSUPPORTED beyond the limits above. */
 enum hypar_status hp_csv_read_text(struct csv *out, struct arena *arena, const char *text,
                                    size_t length, const char *name, struct hypar_error *err);
 enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const char *path,

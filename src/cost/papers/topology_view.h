@@ -7,11 +7,11 @@
  * 2: s bytes over a connection of bandwidth b take s / b). The latency of a route, which the
  * paper leaves out, is added once.
  *
- * In a tree of equal links (cluster, htree) a link cuts off `size` consecutive devices; what
- * they receive (or send) less what stays among them crosses it. Such sums are products over the
- * dimensions of a tensor, so two placements are compared without visiting pairs of devices.
- * Where every pair has a link, the most that one device sends to another decides, and is a
- * product too. On other machines all routes are visited. */
+ * In a tree of equal links (cluster, htree) a link cuts off `size` consecutive devices. Data
+ * that these receive from other devices crosses the link; data between two of them does not.
+ * Such sums are products over the dimensions of a tensor, so two placements are compared
+ * without visiting pairs of devices. Where every pair has a link, the most that one device
+ * sends to another decides, and is a product too. On other machines all routes are visited. */
 #ifndef COST_PAPERS_TOPOLOGY_VIEW_H
 #define COST_PAPERS_TOPOLOGY_VIEW_H
 

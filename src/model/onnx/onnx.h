@@ -108,7 +108,7 @@ struct importing {
     const struct hypar_import_options *options;
     struct kept_sources *kept; /* NULL: they are not kept */
     int64_t batch;
-    const char *symbol; /* that the file has in its place; NULL: none */
+    const char *symbol; /* name of the batch where the file leaves it open; NULL: none */
     struct graph_builder *b;
     struct table names;
     struct name_set op_names;
@@ -125,12 +125,12 @@ struct importing {
     const struct onnx_node *node; /* at hand */
     const struct onnx_row *row;   /* of its operator; NULL: unknown */
     struct table infos;           /* what the file says about shapes */
-    bool told;                    /* it speaks of this batch */
+    bool told;                    /* those shapes are of this batch */
     int64_t folded;               /* elements computed so far */
     struct named_source *source;  /* by tensor of the first graph; name NULL: none */
     int n_sources, source_capacity;
-    int *causal; /* by operator of the first graph: 1 + the operand, scores, that it masks so
-                    that a query sees no later key; 0: none */
+    int *causal; /* by operator of the first graph: 1 + the number of the operand (scores) whose
+                    later keys it masks; 0: none */
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
@@ -256,8 +256,8 @@ bool hp_onnx_is_made_up(const char *name);
 /* Find initializers that are transposed copies of others. */
 void hp_onnx_find_tied(struct importing *im);
 
-/* Find out what became of the parameters, by the values; `batch` samples are in the file, 0: it
- * leaves them open. */
+/* Find the form in which the exporter stored each parameter, by comparing values. `batch`: the
+ * file's samples; 0: it leaves them open. */
 enum hypar_status hp_onnx_look_at_folded(struct importing *im, int64_t batch);
 
 /* A parameter that is there once for each sample is one, and repeated. */

@@ -112,15 +112,11 @@ static enum hypar_status read_nodes(struct reading *r)
 /* The edges out of a node, in the order of the operators that they lead to, like uses. */
 static void find_edges_out(struct reading *r, const int *order)
 {
-    r->out.start = hp_csr(&r->arena, r->n_nodes);
-    r->out.item = NEW(&r->arena, int, r->n_edges);
-    for (int e = 0; e < r->n_edges; e++)
-        hp_csr_count(r->out.start, r->edge[e].from);
-    hp_csr_sum(r->out.start, r->n_nodes);
-    for (int n = 0; n < r->n_nodes; n++)
-        for (int i = r->into.start[order[n]]; i < r->into.start[order[n] + 1]; i++)
-            r->out.item[hp_csr_place(r->out.start, r->edge[r->into.item[i]].from)] =
-                r->into.item[i];
+    r->out = (struct csr){ .arena = &r->arena, .n_keys = r->n_nodes };
+    while (hp_csr_pass(&r->out))
+        for (int n = 0; n < r->n_nodes; n++)
+            for (int i = r->into.start[order[n]]; i < r->into.start[order[n] + 1]; i++)
+                hp_csr_put(&r->out, r->edge[r->into.item[i]].from, r->into.item[i]);
 }
 
 /* Choices -------------------------------------------------------------------------------- */

@@ -6,9 +6,9 @@
  *     x = max_pool(net, "pool1", x, 2, 2, 0);
  *     classify(net, linear_bias(net, "fc1", flatten(net, "flatten", x), 1000));
  *
- * A layer takes tensors and returns the one it writes. The first failure sticks in the net:
- * layers after it do nothing and return tensor 0, so that a network reads without checks.
- * Sizes are int, as options are. */
+ * A layer takes tensors and returns the one it writes. The net keeps the first failure: layers
+ * after it do nothing and return tensor 0, so that a network reads without checks. Sizes are
+ * int, as options are. */
 #ifndef MODEL_ZOO_LAYERS_H
 #define MODEL_ZOO_LAYERS_H
 

@@ -100,7 +100,8 @@ static struct effect effect_of(const struct hypar_graph *graph, int op, int axis
 }
 
 /* May `op` be split by `axis` in a region: at its beginning (columns: only its error is a sum),
- * at its end (rows: only its output is; a loss), or within it (nothing is)? */
+ * at its end (rows: only its output is; a loss), or within it (only the gradients of its
+ * parameters are: a norm over each head has one weight for all heads)? */
 static bool belongs(const struct hypar_graph *graph, int op, int axis)
 {
     struct effect e = effect_of(graph, op, axis);
@@ -108,7 +109,7 @@ static bool belongs(const struct hypar_graph *graph, int op, int axis)
         return !e.error_partial;
     if (hp_op_weighted(graph, op))
         return !e.inner_partial && !e.weight_partial && !(e.output_partial && e.error_partial);
-    return !e.output_partial && !e.inner_partial && !e.error_partial && !e.weight_partial;
+    return !e.output_partial && !e.inner_partial && !e.error_partial;
 }
 
 /* Add `op`, split by `axis`, and all operators that share the split elements to the region.

@@ -331,8 +331,8 @@ static bool is_one_box(const struct buffer_finder *f, const struct holder *h)
     return true;
 }
 
-/* The boxes that the half which they begin in touches, and what the backward half reads inside
- * one of them. */
+/* A buffer for each box that the first half uses, and one for what the backward half reads
+ * inside such a box. */
 static void make_buffers(struct buffer_finder *f, struct holder *h, struct place place)
 {
     const struct boxes *boxes = no_boxes(f);

@@ -5,13 +5,12 @@
 
 static void sort_by_device(struct body_passes *p, int n_devices, struct arena *arena)
 {
-    p->start = hp_csr(arena, n_devices);
-    p->number = NEW(arena, int, p->order.n);
-    for (int i = 0; i < p->order.n; i++)
-        hp_csr_count(p->start, hp_device_at(p, i));
-    hp_csr_sum(p->start, n_devices);
-    for (int i = 0; i < p->order.n; i++)
-        p->number[hp_csr_place(p->start, hp_device_at(p, i))] = i;
+    struct csr sorted = { .arena = arena, .n_keys = n_devices };
+    while (hp_csr_pass(&sorted))
+        for (int i = 0; i < p->order.n; i++)
+            hp_csr_put(&sorted, hp_device_at(p, i), i);
+    p->start = sorted.start;
+    p->number = sorted.item;
 }
 
 /* Are the passes of one part and one action, and each a task of its own? */

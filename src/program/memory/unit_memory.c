@@ -28,19 +28,25 @@
 
 #include "graph/modules.h"
 
+/* The framework wraps a model whose operators all divide their samples, or which is computed in
+ * fewer bits than its weights have. */
 bool hp_has_units(const struct hypar_program *program)
 {
     const struct hypar_plan *plan = program->plan;
     if (!hp_goes_by_modules(&plan->simulation.framework) || program->iteration->forward ||
         program->iteration->delayed)
         return false;
+    if (hp_precision_bytes(plan->precision) <
+        hp_precision_bytes(hp_master_precision(plan->precision)))
+        return true;
+    bool divided = false;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int sample = hp_sample_axis(plan->graph->ops[op].nest);
-        if (sample >= 0 && hp_degree(&plan->ops[op].split, sample) > 1)
-            return true;
+        divided |= sample >= 0;
+        if (sample >= 0 && hp_degree(&plan->ops[op].split, sample) == 1)
+            return false;
     }
-    return hp_precision_bytes(plan->precision) <
-           hp_precision_bytes(hp_master_precision(plan->precision));
+    return divided;
 }
 
 /* The unit that a parameter is of: that of all its readers. */
@@ -201,8 +207,8 @@ static void add_waiting(struct memory_maker *m, struct body_memory *body, struct
 }
 
 /* Units that end with the last pass of the device: their gradients are summed behind it, one
- * unit after another. A unit's copies are freed before its buffer comes, its gradients that
- * waited before those that last. Of all that was counted in the pass the fullest moment stays.
+ * unit after another. A unit's copies are freed before its buffer is allocated, and its
+ * waiting gradients before its lasting ones. The fullest moment of the pass counts.
  *
  * `run`: these units; `before`: bytes of the buffer that stays until the first of them. */
 static void add_ends(struct memory_maker *m, struct body_memory *body,

@@ -235,14 +235,16 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     hp_table_end(&table);
 }
 
-/* The map and the table of a plan with HyPar's view, and the steps of other plans. */
+/* The map and the table of a plan with HyPar's view, and the steps of other plans that have it:
+ * a plan that was changed for a framework has not. */
 static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
                            const struct hypar_found *const *others, int n_others)
 {
     const struct hypar_found *all[MOST_PLANS] = { found };
     int n = 1;
     for (int i = 0; i < n_others && n < MOST_PLANS; i++)
-        all[n++] = others[i];
+        if (hypar_found_partition(others[i]))
+            all[n++] = others[i];
     bool simulated = true, owt = false;
     for (int i = 0; i < n; i++) {
         simulated &= hypar_found_simulated(all[i]) != NULL;

@@ -82,7 +82,7 @@ struct backend {
 struct backend hp_host_backend(const struct kernels *kernels);
 
 /* A card and its kernels; a second back end of the same card shares it. HYPAR_RUNTIME: it
- * cannot be used. `kernels` are the host's, which tell what may be joined. */
+ * cannot be used. `kernels` are the host's: they decide which passes one call may compute. */
 enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct kernels *kernels,
                                   struct hypar_error *err);
 void hp_cuda_backend_free(struct backend *b);

@@ -70,7 +70,7 @@ struct executor_settings {
     bool mean;          /* sum the times of tasks over steps; each task is waited for */
     bool check; /* everything that is read must have been computed or received (else it is NaN)
                  */
-    /* With a back end that is not the process, inputs are filled ahead, by other threads. */
+    /* With a back end other than the host, other threads fill inputs ahead. */
     enum hypar_status (*fill)(void *who, const struct fill_request *request,
                               const struct view *to, struct hypar_error *err);
     /* With `check`, called for everything that a pass reads; may be NULL. */

@@ -395,22 +395,15 @@ static void add_task(const struct part_maker *m, struct task_list *list, int tas
 static void sort_buffers(struct rank *rank, int body, bool begin, int **start, int **sorted)
 {
     const struct device_buffers *all = &rank->buffers;
-    int n = rank->body[body].n_passes;
-    *start = hp_csr(&rank->arena, n);
-    *sorted = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr lists = { .arena = &rank->arena, .n_keys = rank->body[body].n_passes };
+    while (hp_csr_pass(&lists))
         for (int i = all->first[body]; i < all->first[body + 1]; i++) {
             int pass = begin ? all->buffer[i].begin : all->buffer[i].end;
-            if (pass < 0)
-                continue;
-            if (fill)
-                (*sorted)[hp_csr_place(*start, pass)] = i;
-            else
-                hp_csr_count(*start, pass);
+            if (pass >= 0)
+                hp_csr_put(&lists, pass, i);
         }
-        if (!fill)
-            hp_csr_sum(*start, n);
-    }
+    *start = lists.start;
+    *sorted = lists.item;
 }
 
 /* The buffers of a kind by the action in which, or before which, they end. */
@@ -418,23 +411,18 @@ static void sort_by_last(struct rank *rank, int body, bool over, int **start, in
 {
     const struct device_buffers *all = &rank->buffers;
     const struct schedule *s = rank->program->schedule;
-    *start = hp_csr(&rank->arena, rank->n_actions + 1);
-    *sorted = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr lists = { .arena = &rank->arena, .n_keys = rank->n_actions + 1 };
+    while (hp_csr_pass(&lists))
         for (int i = all->first[body]; i < all->first[body + 1]; i++) {
             const struct buffer *b = &all->buffer[i];
-            if (!(over ? b->held_past_slot : b->held_until_action))
-                continue;
-            int own =
-                b->held_until_done ? rank->n_actions : hp_own_action(s, rank->slots, b->last);
-            if (fill)
-                (*sorted)[hp_csr_place(*start, own)] = i;
-            else
-                hp_csr_count(*start, own);
+            if (over ? b->held_past_slot : b->held_until_action)
+                hp_csr_put(&lists,
+                           b->held_until_done ? rank->n_actions
+                                              : hp_own_action(s, rank->slots, b->last),
+                           i);
         }
-        if (!fill)
-            hp_csr_sum(*start, rank->n_actions + 1);
-    }
+    *start = lists.start;
+    *sorted = lists.item;
 }
 
 static void list_buffers(struct rank *rank, int body)
@@ -472,24 +460,15 @@ static int action_of(const struct rank *rank, int body, int task)
     return hp_own_action(&s->schedule, rank->slots, action);
 }
 
-/* The rank's tasks of a body by action, then in the order of numbers: CSR. */
-static int *sort_tasks(const struct part_maker *m, struct arena *scratch, int **sorted)
+/* The rank's tasks of a body by action, then in the order of numbers. */
+static struct csr sort_tasks(const struct part_maker *m, struct arena *scratch)
 {
-    int *start = hp_csr(scratch, m->rank->n_actions);
-    for (int fill = 0; fill < 2; fill++) {
-        for (int t = m->lo; t < m->hi; t++) {
-            if (m->number[t] < 0)
-                continue;
-            int own = action_of(m->rank, m->body, t);
-            if (fill)
-                (*sorted)[hp_csr_place(start, own)] = t;
-            else
-                hp_csr_count(start, own);
-        }
-        if (!fill)
-            *sorted = NEW(scratch, int, hp_csr_sum(start, m->rank->n_actions));
-    }
-    return start;
+    struct csr sorted = { .arena = scratch, .n_keys = m->rank->n_actions };
+    while (hp_csr_pass(&sorted))
+        for (int t = m->lo; t < m->hi; t++)
+            if (m->number[t] >= 0)
+                hp_csr_put(&sorted, action_of(m->rank, m->body, t), t);
+    return sorted;
 }
 
 static enum hypar_status make_body(struct rank *rank, int body, const int *number,
@@ -499,13 +478,13 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     struct rank_part *part = &rank->body[body];
     struct part_maker m = { rank, part, body, p->first[body], p->first[body + 1], number };
     struct arena scratch = { 0 };
-    int *task, *start = sort_tasks(&m, &scratch, &task);
+    struct csr sorted = sort_tasks(&m, &scratch);
     part->n_lists = rank->n_actions;
     part->list = NEW(&rank->arena, struct task_list, part->n_lists);
     part->first_pass = NEW(&rank->arena, int, part->n_lists + 1);
     for (int k = 0; k < part->n_lists; k++) {
-        for (int i = start[k]; i < start[k + 1]; i++)
-            add_task(&m, &part->list[k], task[i]);
+        for (int i = sorted.start[k]; i < sorted.start[k + 1]; i++)
+            add_task(&m, &part->list[k], sorted.item[i]);
         part->first_pass[k + 1] = part->n_passes;
     }
     hp_arena_free(&scratch);

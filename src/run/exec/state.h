@@ -114,7 +114,7 @@ struct executor {
     const struct rank_part *part;  /* of the current slot */
     const struct task_list *list;  /* NULL: before a slot */
     const struct task_list *ahead; /* of the tail: its sums are posted during this slot; NULL */
-    bool fed;                      /* one of these may be ready now */
+    bool fed;                      /* a sum of `ahead` may have become ready */
     bool over;                     /* the step, if it has no slots */
     bool begun;                    /* sums that any micro-batch may begin have been cleared */
     struct micro_state *now, tail;

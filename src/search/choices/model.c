@@ -87,22 +87,21 @@ static void find_edges(struct arena *arena, struct choice_model *m)
     const struct hypar_graph *g = m->graph;
     int n = 0, capacity = 0;
     struct choice_edge *edge = NULL;
-    m->edge_start = hp_csr(arena, g->n_ops);
+    struct csr lists = { .arena = arena, .n_keys = g->n_ops };
     for (int t = 0; t < g->n_tensors; t++)
         for (int u = g->use_start[t]; g->tensors[t].producer >= 0 && u < g->use_start[t + 1];
              u++) {
             edge = GROW(arena, struct choice_edge, edge, n, &capacity);
-            edge[n] = edge_of(g, g->use[u], u - g->use_start[t]);
-            hp_csr_count(m->edge_start, edge[n].from);
-            hp_csr_count(m->edge_start, edge[n++].to);
+            edge[n++] = edge_of(g, g->use[u], u - g->use_start[t]);
         }
-    hp_csr_sum(m->edge_start, g->n_ops);
+    while (hp_csr_pass(&lists))
+        for (int e = 0; e < n; e++) {
+            hp_csr_put(&lists, edge[e].from, e);
+            hp_csr_put(&lists, edge[e].to, e);
+        }
     m->edge = edge;
-    m->edge_list = NEW(arena, int, 2 * n);
-    for (int e = 0; e < n; e++) {
-        m->edge_list[hp_csr_place(m->edge_start, edge[e].from)] = e;
-        m->edge_list[hp_csr_place(m->edge_start, edge[e].to)] = e;
-    }
+    m->edge_start = lists.start;
+    m->edge_list = lists.item;
 }
 
 struct choice_model *hp_choice_model(struct arena *arena, const struct hypar_graph *graph,

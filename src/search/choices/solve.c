@@ -283,8 +283,8 @@ static void find_least_need(struct solver *s, int layer, int r)
         s->least_need[r] = need[i] < s->least_need[r] ? need[i] : s->least_need[r];
 }
 
-/* Fill need() for stages that accept_shape at most `limit_s`. Returns the layer of a pipeline
- * that the devices suffice for; -1: none. */
+/* Fill need() for stages that take at most `limit_s`. Returns the layer of a pipeline that the
+ * devices suffice for; -1: none. */
 static int fill(struct solver *s, double limit_s)
 {
     int top = s->n_rows - 1;

@@ -121,8 +121,8 @@ bool hp_has_simulated_little(const struct evaluation *evaluation);
 /* Is a simulated step so close to the best that similar candidates may be better? */
 bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
 
-/* A candidate that fits is better than one whose state alone fits, and this one is better than
- * others. Of two that fit, the faster is better; of two that do not fit, the smaller. */
+/* A candidate that fits comes first, then one whose state alone fits, then all others. Of two
+ * that fit, the faster is better; of two that do not fit, the smaller. */
 bool hp_is_better(const struct evaluated *a, const struct evaluated *b);
 
 /* Why the best plan was taken where another is faster by less than rounding; NULL: none is. */

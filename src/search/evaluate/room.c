@@ -24,6 +24,30 @@ double hp_room(const struct problem *problem, int device)
                           problem->options->memory_bytes, &how);
 }
 
+enum hypar_status hp_check_room(const struct problem *problem, struct hypar_error *err)
+{
+    struct memory_how how = memory_how(problem);
+    double has = 0, taken = 0;
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
+        struct hypar_memory memory = { 0 };
+        double limit_bytes = problem->options->memory_bytes;
+        hp_add_framework_terms(&memory, device, &how);
+        has = limit_bytes > 0 ? limit_bytes : hp_usable_bytes(device, &how);
+        taken = memory.peak;
+        if (taken < has)
+            return HYPAR_OK;
+    }
+    char takes[32], room[32];
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "the framework alone takes %s of a device's memory, which is %s%s: expected "
+        "more (--framework-memory and --as say what the framework takes)",
+        hypar_format_quantity(takes, taken, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(room, has, HYPAR_UNIT_BYTES),
+        hp_room_words(problem->machine, problem->options->memory_bytes, &how, false));
+}
+
 double hp_group_bytes(const struct problem *problem)
 {
     struct memory_how none = memory_how(problem), one = none;

@@ -3,13 +3,12 @@
  * There are three answers. Each is more exact, and takes longer, than the one before; a planner
  * asks for the one that it has time for while it chooses:
  *
- *   room         the parameters that a device can hold if it holds nothing else. A device with
- *                more parameters does not fit. For closed forms over layers (hypar, accpar,
- *                optcnn).
- *   least        a lower bound of the need of a device, from the operators on it alone
- *                (estimate/needs.h). For pipelines, of which there are many candidates.
- *   exact        the count of the program's model of memory, which the simulator tells too. It
- *                needs a program: up to seconds for a large network on many devices.
+ *     room     the bytes of a device for tensors. A device whose parameters need more does not
+ *              fit. For closed forms over layers (hypar, accpar, optcnn).
+ *     least    a lower bound of the need of a device, from the operators on it alone
+ *              (estimate/needs.h). For pipelines, of which there are many candidates.
+ *     exact    the count of the program's model of memory, which the simulator tells too. It
+ *              needs a program: up to seconds for a large network on many devices.
  *
  * plan/state.c counts the state of a whole plan before the plan is lowered. PipeDream cuts by
  * the formula of its paper, hp_pipeline_memory(). */
@@ -24,6 +23,9 @@ struct lowering_cache; /* of a lowering (program/lowering.h) */
  * terms that are not tensors (plan/memory_terms.h). All needs below are of tensors alone, too.
  */
 double hp_room(const struct problem *problem, int device);
+
+/* Refuse a problem where no device has room, because the framework alone fills them all. */
+enum hypar_status hp_check_room(const struct problem *problem, struct hypar_error *err);
 
 /* The least bytes of that room that a plan loses for each kind of group that its devices
  * exchange with, on any device. */

@@ -23,9 +23,9 @@ static int op_of(const struct hypar_graph *g, const struct hypar_sim_event *even
     return g->use_start[t] < g->use_start[t + 1] ? g->use[g->use_start[t]].op : -1;
 }
 
-/* By operator: the leader that its cost is told with, which is the last one before it. An
- * addition of a residual stream follows the layer whose result it adds. Its group's leader may
- * be the embedding at the beginning of the stream, which is no reason for its cost. */
+/* By operator: the leader whose row includes its cost, the last leader before it. An addition
+ * of a residual stream follows the layer whose result it adds. Its group's leader may be the
+ * embedding at the beginning of the stream, which is no reason for its cost. */
 static int *nearest_leaders(struct arena *arena, const struct groups *groups)
 {
     const struct hypar_graph *g = groups->graph;

@@ -51,30 +51,22 @@ static double intra_cost(const struct joint *j, const struct layer_node *node,
 void hp_index_variables(struct joint *j)
 {
     const struct layered *l = j->l;
-    j->node_start = hp_csr(j->arena, l->n_vars);
-    j->edge_start = hp_csr(j->arena, l->n_vars);
-    j->node_of = NEW(j->arena, int, l->n_nodes);
-    j->edge_of = NEW(j->arena, int, 2 * l->n_edges);
-    for (int n = 0; n < l->n_nodes; n++)
-        hp_csr_count(j->node_start, l->node[n].var);
-    for (int e = 0; e < l->n_edges; e++) {
-        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
-        if (u != v) {
-            hp_csr_count(j->edge_start, u);
-            hp_csr_count(j->edge_start, v);
+    struct csr nodes = { .arena = j->arena, .n_keys = l->n_vars }, edges = nodes;
+    while (hp_csr_pass(&nodes))
+        for (int n = 0; n < l->n_nodes; n++)
+            hp_csr_put(&nodes, l->node[n].var, n);
+    while (hp_csr_pass(&edges))
+        for (int e = 0; e < l->n_edges; e++) {
+            int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
+            if (u != v) {
+                hp_csr_put(&edges, u, e);
+                hp_csr_put(&edges, v, e);
+            }
         }
-    }
-    hp_csr_sum(j->node_start, l->n_vars);
-    hp_csr_sum(j->edge_start, l->n_vars);
-    for (int n = 0; n < l->n_nodes; n++)
-        j->node_of[hp_csr_place(j->node_start, l->node[n].var)] = n;
-    for (int e = 0; e < l->n_edges; e++) {
-        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
-        if (u != v) {
-            j->edge_of[hp_csr_place(j->edge_start, u)] = e;
-            j->edge_of[hp_csr_place(j->edge_start, v)] = e;
-        }
-    }
+    j->node_start = nodes.start;
+    j->node_of = nodes.item;
+    j->edge_start = edges.start;
+    j->edge_of = edges.item;
 }
 
 /* List the columns of variable v: types[level * n_vars + v] inside the window of chosen levels,

@@ -36,13 +36,9 @@ static void find_leaders(struct groups *s, struct arena *arena, const bool *fixe
 static void list_members(struct groups *s, struct arena *arena)
 {
     int n = s->graph->n_ops;
-    s->member_start = hp_csr(arena, n);
-    s->member = NEW(arena, int, n);
-    for (int op = 0; op < n; op++)
-        hp_csr_count(s->member_start, s->leader[op]);
-    hp_csr_sum(s->member_start, n);
-    for (int op = 0; op < n; op++)
-        s->member[hp_csr_place(s->member_start, s->leader[op])] = op;
+    struct csr members = hp_csr_by(arena, n, s->leader, 1, n);
+    s->member_start = members.start;
+    s->member = members.item;
 }
 
 /* Find the families, in the order of their first members. */

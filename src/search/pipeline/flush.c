@@ -293,10 +293,10 @@ static void find_slowest(const struct flush_search *c, const struct flush_cut *c
     }
 }
 
-/* Links that a cut may be made for, each slower than the last: from those over which a cut
- * into equal times sends in the time of a stage, to those over which sending takes longer than
- * all layers, so that less is sent by no cut. They do not depend on the links of the machine,
- * so that faster ones have no worse pipeline. Returns 0 at the end. */
+/* Bandwidths for which a cut is made, each lower than the last. Over the first, a cut into
+ * equal times sends in the time of a stage; over the last, sending takes longer than all
+ * layers, and no cut sends less. The bandwidths do not depend on the links of the machine: so
+ * faster links have no worse pipeline. Returns 0 at the end. */
 static double slower_links(const struct flush_search *c, const struct flush_cut *cut,
                            double bytes_per_s)
 {

@@ -48,17 +48,14 @@ static void copy_problem(struct arena *arena, const struct elimination_problem *
 
 static void list_edges(struct arena *arena, struct shifter *s)
 {
-    s->first = hp_csr(arena, s->problem.n_vars);
-    s->edges = NEW(arena, int, 2 * (size_t)s->problem.n_edges);
-    for (int e = 0; e < s->problem.n_edges; e++) {
-        hp_csr_count(s->first, s->problem.edges[e].u);
-        hp_csr_count(s->first, s->problem.edges[e].v);
-    }
-    hp_csr_sum(s->first, s->problem.n_vars);
-    for (int e = 0; e < s->problem.n_edges; e++) {
-        s->edges[hp_csr_place(s->first, s->problem.edges[e].u)] = e;
-        s->edges[hp_csr_place(s->first, s->problem.edges[e].v)] = e;
-    }
+    struct csr edges = { .arena = arena, .n_keys = s->problem.n_vars };
+    while (hp_csr_pass(&edges))
+        for (int e = 0; e < s->problem.n_edges; e++) {
+            hp_csr_put(&edges, s->problem.edges[e].u, e);
+            hp_csr_put(&edges, s->problem.edges[e].v, e);
+        }
+    s->first = edges.start;
+    s->edges = edges.item;
 }
 
 /* For each state of v, move the least cost of edge e at this state from the edge to v. A

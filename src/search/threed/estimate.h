@@ -42,7 +42,7 @@ struct layout_estimate {
     double comm_bytes;
 };
 
-/* With what the word for recomputation marks; the problem's own settings have no say. */
+/* `recompute` says what is computed again; the problem's own settings are ignored. */
 struct layout_model hp_layout_model(struct arena *arena, const struct problem *problem,
                                     enum hypar_recompute recompute);
 

@@ -1,19 +1,16 @@
 /* The tasks that may wait for each task, from the graph alone. */
 #include "sim/delta/targets.h"
 
+#include "base/csr.h"
+
 struct filling {
     const struct lowering *lowering;
-    struct targets targets;
-    int *count; /* while filling: where the next entry goes */
-    bool fill;
+    struct csr targets;
 };
 
 static void add_target(struct filling *f, int from, int to)
 {
-    if (f->fill)
-        f->targets.target[f->count[from]++] = to;
-    else
-        f->count[from]++;
+    hp_csr_put(&f->targets, from, to);
 }
 
 /* A reader of a value waits for the comms that bring it and for its writers. */
@@ -113,21 +110,13 @@ struct targets hp_find_targets(struct arena *arena, const struct lowering *lower
 {
     const struct training_graph *k = &lowering->training;
     int n = k->n_op_passes + k->n_exchanges + 2 * k->n_tail;
-    struct filling f = { .lowering = lowering, .count = NEW(arena, int, n + 1) };
-    f.targets.start = NEW(arena, int, n + 1);
-    for (int fill = 0; fill < 2; fill++) {
-        f.fill = fill;
+    struct filling f = { .lowering = lowering, .targets = { .arena = arena, .n_keys = n } };
+    while (hp_csr_pass(&f.targets)) {
         for (int i = 0; i < k->n_exchanges + k->n_tail; i++)
             list_exchange(&f, i);
         for (int i = 0; i < k->n_op_passes; i++)
             if (k->op_pass[i].backward)
                 list_backward(&f, i);
-        for (int i = 0; !fill && i < n; i++) {
-            f.targets.start[i + 1] = f.targets.start[i] + f.count[i];
-            f.count[i] = f.targets.start[i];
-        }
-        if (!fill)
-            f.targets.target = NEW(arena, int, f.targets.start[n]);
     }
-    return f.targets;
+    return (struct targets){ f.targets.start, f.targets.item };
 }

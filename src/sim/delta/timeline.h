@@ -12,9 +12,9 @@
  *     ticks end = hp_delta_timeline_update(timeline, HP_MAX_TICKS);
  *     hp_delta_timeline_keep(timeline);                 or  hp_delta_timeline_undo(timeline);
  *
- * The times are always those that hp_run_graph() gives for the same tasks: all is decided in the
- * strict order of a key (links.h), what comes first in it cannot depend on what comes later, so
- * there is one solution, and both find it. */
+ * The times are always those that hp_run_graph() gives for the same tasks: tasks are decided
+ * in the strict order of a key (links.h). A decision depends on earlier ones alone. So there
+ * is one solution, and both find it. */
 /* clang-format on */
 #ifndef SIM_DELTA_TIMELINE_H
 #define SIM_DELTA_TIMELINE_H

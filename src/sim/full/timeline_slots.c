@@ -171,18 +171,16 @@ static void name_groups_of_part(struct timeline_run *s, int b)
 static void group_tasks(struct timeline_run *s, int b)
 {
     int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
-    int *start = s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
-    s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
+    struct csr groups = { .arena = &s->arena, .n_keys = n_groups };
     (s->part ? name_groups_of_part : name_groups)(s, b);
-    for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
-        if (s->group_of[id] >= 0) {
-            hp_csr_count(start, s->group_of[id]);
-            s->missing[id]++;
-        }
-    hp_csr_sum(start, n_groups);
-    for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
-        if (s->group_of[id] >= 0)
-            s->group[b][hp_csr_place(start, s->group_of[id])] = id;
+    while (hp_csr_pass(&groups))
+        for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
+            if (s->group_of[id] >= 0) {
+                hp_csr_put(&groups, s->group_of[id], id);
+                s->missing[id] += groups.item == NULL; /* counted once */
+            }
+    s->group_start[b] = groups.start;
+    s->group[b] = groups.item;
 }
 
 /* A parameter is gathered no earlier than the slot that needs it begins, on each device that
@@ -192,8 +190,8 @@ static void group_gathers(struct timeline_run *s, int b)
     const struct blocks *blocks = s->timing->blocks;
     const struct training_graph *k = &blocks->lowering->training;
     int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
-    int *start = s->gather_start[b] = NEW(&s->arena, int, n_groups + 2);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr groups = { .arena = &s->arena, .n_keys = n_groups };
+    while (hp_csr_pass(&groups))
         for (int d = 0; d < k->n_exchanges; d++) {
             const struct exchange *x = &k->exchange[d];
             const struct pattern *p = hp_exchange_pattern(blocks->lowering, b, d);
@@ -208,19 +206,13 @@ static void group_gathers(struct timeline_run *s, int b)
                     int id = blocks->first[number] + t;
                     int g = group_index(s, stage, x->backward ? PHASE_BACKWARD : PHASE_FORWARD,
                                         comm->device[i]);
-                    if (fill)
-                        s->gather[b][hp_csr_place(start, g)] = id;
-                    else
-                        hp_csr_count(start, g);
-                    s->missing[id] += !fill;
+                    hp_csr_put(&groups, g, id);
+                    s->missing[id] += groups.item == NULL;
                 }
             }
         }
-        if (!fill)
-            hp_csr_sum(start, n_groups);
-        if (!fill)
-            s->gather[b] = NEW(&s->arena, int, start[n_groups + 1] + 1);
-    }
+    s->gather_start[b] = groups.start;
+    s->gather[b] = groups.item;
 }
 
 /* The same for a part of a program. */
@@ -228,23 +220,18 @@ static void group_part_gathers(struct timeline_run *s, int b)
 {
     const struct timeline_part *part = s->part;
     int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
-    int *start = s->gather_start[b] = NEW(&s->arena, int, n_groups + 2);
-    s->gather[b] = NEW(&s->arena, int, part->n_gathers);
-    for (int fill = 0; fill < 2; fill++) {
+    struct csr groups = { .arena = &s->arena, .n_keys = n_groups };
+    while (hp_csr_pass(&groups))
         for (int i = 0; i < part->n_gathers; i++) {
             const struct part_gather *gather = &part->gather[i];
             int group = gather->action * s->n_devices + gather->device;
             if (gather->task < part->first[b] || gather->task >= part->first[b + 1])
                 continue;
-            if (fill)
-                s->gather[b][hp_csr_place(start, group)] = gather->task;
-            else
-                hp_csr_count(start, group);
-            s->missing[gather->task] += !fill;
+            hp_csr_put(&groups, group, gather->task);
+            s->missing[gather->task] += groups.item == NULL;
         }
-        if (!fill)
-            hp_csr_sum(start, n_groups);
-    }
+    s->gather_start[b] = groups.start;
+    s->gather[b] = groups.item;
 }
 
 /* The devices whose parameters task `local` of a block of the tail completes: the device of an

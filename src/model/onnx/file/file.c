@@ -386,23 +386,18 @@ static const struct onnx_node *find_cycle(const struct onnx_file *file, const st
 static int *list_readers(struct arena *arena, const struct onnx_file *file, struct writers *w,
                          int **start_out)
 {
-    int n = file->n_nodes, *start = hp_csr(arena, n), *reader = NULL;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < n; i++)
+    struct csr readers = { .arena = arena, .n_keys = file->n_nodes };
+    while (hp_csr_pass(&readers))
+        for (int i = 0; i < file->n_nodes; i++)
             for (int k = 0; k < file->node[i].n_inputs; k++) {
                 int writer = writer_of(w, file->node[i].input[k]);
                 if (writer < 0)
                     continue;
-                if (pass)
-                    reader[hp_csr_place(start, writer)] = i;
-                else
-                    hp_csr_count(start, writer), w->waits[i]++;
+                hp_csr_put(&readers, writer, i);
+                w->waits[i] += readers.item == NULL; /* counted once */
             }
-        if (!pass)
-            reader = NEW(arena, int, hp_csr_sum(start, n) + 1);
-    }
-    *start_out = start;
-    return reader;
+    *start_out = readers.start;
+    return readers.item;
 }
 
 /* Put each node after the nodes that it reads from; otherwise keep the file's order. */

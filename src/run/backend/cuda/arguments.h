@@ -46,7 +46,7 @@ struct cuda_call {
     double c[CUDA_CONSTANTS];       /* of the formula */
     double least;                   /* -infinity */
     unsigned long long key;         /* of drawn numbers */
-    double *slices;                 /* what blocks find, where several have one sum: pairs */
+    double *slices;                 /* partial sums (pairs), where several blocks share a sum */
     long long n_slices;
 };
 

@@ -77,7 +77,7 @@ void hp_cuda_launch(struct cuda *c, struct cuda_function *function,
                     const struct cuda_grid *grid, void **arg);
 
 /* cuBLAS for this card, whose work is begun in order with all other work; NULL: it is missing,
- * which is no failure. The second takes what its functions return. */
+ * which is no failure. hp_cuda_blas_done() checks the result of a function of cuBLAS. */
 struct cuda_blas;
 void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas);
 void hp_cuda_blas_done(struct cuda *c, int result);

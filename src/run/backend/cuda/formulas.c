@@ -167,7 +167,7 @@ static void fill_in_windows(const struct nest *nest, char room[FORMULA_BYTES])
     replace(room, "WEIGHT ", weight);
 }
 
-/* The weights of the h before the first step, of which there is none. */
+/* The first step has no h before it: is this the gradient of its weights? */
 static bool is_first_step(const struct kernel_call *call, const char *target)
 {
     enum op_kind kind = call->nest->kind;

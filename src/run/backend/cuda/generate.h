@@ -41,7 +41,7 @@ struct target {
     double constant[CUDA_CONSTANTS];
     /* Another target with the same elements and terms, whose sum is computed beside this one's
      * if that is done by columns; NULL: none. Its constants are the same, or it is a product
-     * times 1. Formulas of several do not leave out terms. */
+     * times 1. A formula that is computed beside another leaves out no terms. */
     const struct target *also;
 };
 
