@@ -448,7 +448,7 @@ SAVED = 0.1
 # Of networks that are measured: bytes that are sent, saved, and there at once
 NEAR, CLOSE_ONE = 0.03, 0.005
 QUICK = ("deep16-fp32-zero1-2", "deep16-fp32-mixed-2", "wide16-fp32-zero3-2", "deep16-fp32-gpipe-2", "llama16-dp-2", "llama16-tensor-2", "wide16-zero1-2", "resnet16-dp-2", "bert16-zero2-4", "deep16-dp-2", "odd16-zero3-4", "masked16-fp32-stages-2", "whisper16-fp32-dp-2")
-QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2", "wide-data-2-2")
+QUICK_SCRIPTS = ("mobile-data-2-shard-gradients-2", "clip-pipeline-2-schedule-gpipe-2")
 
 
 def cut_at(op, path):
