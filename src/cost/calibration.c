@@ -6,6 +6,7 @@
 
 #include "cost/work.h"
 #include "graph/graph.h"
+#include "machine/machine.h"
 
 /* Standard deviations within which eight of ten values of a normal distribution lie. */
 static const double EIGHT_OF_TEN = 1.2816;
@@ -105,6 +106,24 @@ static bool is_worse(const struct hypar_calibration *a, const struct hypar_calib
     return !a->rows || (b->rows && a->spread > b->spread);
 }
 
+/* Has the device, which has the name of a row of the table, other figures than the row? Sizes
+ * of memory do not count: no step takes longer for them. */
+static bool has_changed_figures(const struct hypar_device *device)
+{
+    const struct hypar_device_type *type = hp_device_type_find(device->name);
+    double value, usual;
+    for (int o = 0, i = 0; type && o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (row->scope != SCOPE_DEVICE)
+            continue;
+        hypar_device_figure(device, i, &value);
+        hypar_device_figure(&type->device, i++, &usual);
+        if (row->unit != HYPAR_UNIT_BYTES && !isnan(usual) && usual != value)
+            return true;
+    }
+    return false;
+}
+
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled)
 {
@@ -119,6 +138,8 @@ struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
         if (strcmp(device, before) == 0)
             continue;
         struct hypar_calibration c = of_pair(device, name);
+        if (c.rows && has_changed_figures(hypar_machine_device(machine, d)))
+            c = (struct hypar_calibration){ .on = device };
         if (!*before || is_worse(&c, &worst))
             worst = c;
         before = device;

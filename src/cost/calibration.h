@@ -9,8 +9,8 @@
 #include <hypar/plan.h>
 
 /* The calibration of steps with this framework on these devices; of several kinds of device,
- * the worst. A framework file's own calibration has priority. `profiled`: most times are
- * measured. */
+ * the worst. Devices whose figures were changed have none. A framework file's own calibration
+ * has priority. `profiled`: most times are measured. */
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled);
 

@@ -254,6 +254,12 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
                                 const struct op_parts *const *parts,
                                 const struct pattern **out);
 
+/* The same for a pattern that is needed once: it is not cached, only its shape is. The rest is
+ * taken from `arena`. */
+enum hypar_status hp_pattern_once(struct lowering *s, const struct exchange *exchange,
+                                  const struct op_parts *const *parts, struct arena *arena,
+                                  const struct pattern **out);
+
 /* Does `part` add the term that a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct op_parts *parts, int pass, int part);
 

@@ -824,9 +824,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > if __name__ == "__main__":
 >     words = [word for word in sys.argv[1:] if word != "--measure"]
->     if len(words) not in (1, 2) or words[0] in ("-h", "--help"):
->         print(__doc__)
->         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
+>     asked = {"-h", "--help"} & {*words}
+>     if asked or len(words) not in (1, 2) or not all(steps.isdecimal() for steps in words[1:]):
+>         if os.environ.get("RANK", "0") == "0":
+>             print(__doc__)
+>         raise SystemExit(0 if asked else 2)
 >     try:
 >         main(*words, measure="--measure" in sys.argv)
 >     except Refused as why:
@@ -1320,9 +1322,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > if __name__ == "__main__":
 >     words = [word for word in sys.argv[1:] if word != "--measure"]
->     if len(words) not in (1, 2) or words[0] in ("-h", "--help"):
->         print(__doc__)
->         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
+>     asked = {"-h", "--help"} & {*words}
+>     if asked or len(words) not in (1, 2) or not all(steps.isdecimal() for steps in words[1:]):
+>         if os.environ.get("RANK", "0") == "0":
+>             print(__doc__)
+>         raise SystemExit(0 if asked else 2)
 >     try:
 >         main(*words, measure="--measure" in sys.argv)
 >     except Refused as why:

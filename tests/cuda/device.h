@@ -96,7 +96,7 @@ namespace stand_in
 enum { MOST_THREADS = 1024, STACK = 1 << 16, WARP = 32 };
 struct thread {
     jmp_buf place;
-    bool begun, ended;
+    bool begun, ended, at_barrier;
 };
 static thread threads[MOST_THREADS];
 static char *stacks;
@@ -137,6 +137,13 @@ static void wait()
         _longjmp(outside, 1);
 }
 
+// Until all threads that have not ended are here.
+static void barrier()
+{
+    threads[now].at_barrier = true;
+    wait();
+}
+
 static void block(void (*f)(void *), void *arg)
 {
     bool left = true;
@@ -145,14 +152,19 @@ static void block(void (*f)(void *), void *arg)
     body = f;
     body_arg = arg;
     for (unsigned i = 0; i < n_threads; i++)
-        threads[i].begun = threads[i].ended = false;
+        threads[i].begun = threads[i].ended = threads[i].at_barrier = false;
     while (left) {
+        bool ran = false;
         left = false;
         for (unsigned i = 0; i < n_threads; i++)
-            if (!threads[i].ended) {
+            if (!threads[i].ended && !threads[i].at_barrier) {
                 run_on(i);
-                left = left || !threads[i].ended;
+                ran = true;
             }
+        for (unsigned i = 0; i < n_threads; i++) {
+            left = left || !threads[i].ended;
+            threads[i].at_barrier = threads[i].at_barrier && ran;
+        }
     }
 }
 
@@ -211,7 +223,7 @@ void run(void (*kernel)(A...), void *arg, const unsigned *grid, const unsigned *
 #ifdef STAND_IN_TURNS
 static inline void __syncthreads()
 {
-    stand_in::wait();
+    stand_in::barrier();
 }
 static inline void __syncwarp(unsigned = ~0u)
 {

@@ -696,7 +696,7 @@ def refusals(command):
         failed = told(2, "net:outside"), told(2, "", "loop.py")
         measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
-        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
+        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["net:example", "few"], ["net:example", "--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
               ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]),
               ([1] * 2, [["train.py: net:nothing: AttributeError: module 'net' has no attribute 'nothing'"], []]),
@@ -717,7 +717,7 @@ def refusals(command):
     wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
     if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
         return False
-    helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
+    helped = [u.returncode for u in usage] == [2, 2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
     if found != wanted or not helped:
         print(found, usage)
     return found == wanted and helped

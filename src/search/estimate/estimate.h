@@ -96,6 +96,10 @@ int *hp_first_stages(const struct lowering *lowering, struct arena *arena);
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
 
+/* The same of all comms, without caching their cost, which is taken from `arena`. */
+double hp_comms_seconds_once(struct task_costs *costs, const struct pattern *pattern,
+                             int element_bytes, struct arena *arena);
+
 /* Do all devices of a comm have the same slots? */
 bool hp_is_inside(const struct lowering *lowering, const struct comm *comm);
 

@@ -4,16 +4,10 @@
 #include "cost/work.h"
 #include "search/estimate/estimate.h"
 
-double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
-                        int element_bytes, const bool *of, double *held_s)
+static double comms_seconds(struct task_costs *costs, const struct pattern *pattern,
+                            const struct pattern_cost *cost, const bool *of, double *held_s)
 {
     ticks longest = 0, most = 0;
-    if (held_s)
-        *held_s = 0;
-    if (pattern->n_comms == 0)
-        return 0;
-    const struct pattern_cost *cost =
-        hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE);
     struct arena_mark mark = hp_arena_mark(&costs->scratch);
     bool alone = pattern->n_comms == 1 && !held_s;
     ticks *held = alone ? NULL : NEW(&costs->scratch, ticks, costs->n_queues);
@@ -33,6 +27,29 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
     if (held_s)
         *held_s = hp_seconds(most);
     return hp_seconds(hp_latest(most, longest));
+}
+
+double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
+                        int element_bytes, const bool *of, double *held_s)
+{
+    if (held_s)
+        *held_s = 0;
+    if (pattern->n_comms == 0)
+        return 0;
+    return comms_seconds(costs, pattern,
+                         hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE), of,
+                         held_s);
+}
+
+double hp_comms_seconds_once(struct task_costs *costs, const struct pattern *pattern,
+                             int element_bytes, struct arena *arena)
+{
+    if (pattern->n_comms == 0)
+        return 0;
+    return comms_seconds(
+        costs, pattern,
+        hp_make_pattern_cost(costs, arena, pattern, element_bytes, WAITING_NONE, NULL, 0), NULL,
+        NULL);
 }
 
 /* The time that kernels lose beside a pattern's comms, on the device that loses most. */

@@ -312,14 +312,17 @@ static void set_parts(const struct submesh_model *m, const struct submesh *subme
 static double term_seconds(struct submesh_model *m, const struct submesh *submesh, int class,
                            int from, int to)
 {
+    const struct term_class *term = &m->term_class[class];
     const struct pattern *pattern;
+    struct arena scratch = { 0 };
+    double seconds = INFINITY;
     set_parts(m, submesh, class, from, to);
     m->lowering->err = NULL;
-    if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->parts, &pattern) !=
-        HYPAR_OK)
-        return INFINITY;
-    return hp_comms_seconds(m->costs, pattern, m->term_class[class].element_bytes, NULL, NULL) *
-           (m->term_class[class].over_samples ? m->on_path : 1);
+    if (hp_pattern_once(m->lowering, term->exchange, m->parts, &scratch, &pattern) == HYPAR_OK)
+        seconds = hp_comms_seconds_once(m->costs, pattern, term->element_bytes, &scratch) *
+                  (term->over_samples ? m->on_path : 1);
+    hp_arena_free(&scratch);
+    return seconds;
 }
 
 /* The boxes of an operand's parts in one state. A writer has all of them, by device of the

@@ -36,7 +36,7 @@ struct cuda_update {
 enum { CUDA_SQUARE_BLOCKS = 128, CUDA_SQUARE_THREADS = 256 };
 
 /* The threads of a block, at most, that compute sums of columns. */
-enum { CUDA_COLUMN_THREADS = 1024 };
+enum { CUDA_COLUMN_THREADS = 512 };
 
 /* A pass of an operator, for a kernel that was generated for it (generate.h). */
 enum { CUDA_MOST_DATA = 12, CUDA_MOST_NUMBERS = 224, CUDA_CONSTANTS = 4 };
@@ -113,7 +113,7 @@ struct cuda_heads {
 };
 
 /* Attention whose scores are not stored. */
-enum { CUDA_FLASH_THREADS = 128, CUDA_FLASH_ROWS = 64 };
+enum { CUDA_FLASH_THREADS = 256, CUDA_FLASH_ROWS = 128 };
 struct cuda_flash {
     struct cuda_heads x, k, v, y, dy, dx, dk, dv, m, t;
     long long m_second, queries, keys, first_query, first_key, windows, group;

@@ -7,12 +7,18 @@ template <class F> static __device__ void join_column(double &acc, double &acc1,
     const unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
     column_acc[at] = acc;
     column_acc1[at] = acc1;
-    for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.y < half) {
-            const unsigned other = at + half * blockDim.x;
-            f(column_acc[at], column_acc1[at], column_acc[other], column_acc1[other]);
-        }
+    unsigned groups = 1; // each thread of the first ones joins those of its group, and the first one the groups
+    while (groups * groups < blockDim.y)
+        groups *= 2;
+    __syncthreads();
+    for (unsigned y = threadIdx.y + groups; threadIdx.y < groups && y < blockDim.y; y += groups) {
+        const unsigned other = y * blockDim.x + threadIdx.x;
+        f(column_acc[at], column_acc1[at], column_acc[other], column_acc1[other]);
+    }
+    __syncthreads();
+    for (unsigned y = 1; threadIdx.y == 0 && y < groups && y < blockDim.y; y++) {
+        const unsigned other = y * blockDim.x + threadIdx.x;
+        f(column_acc[at], column_acc1[at], column_acc[other], column_acc1[other]);
     }
     __syncthreads();
     acc = column_acc[threadIdx.x];

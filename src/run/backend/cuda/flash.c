@@ -5,6 +5,7 @@
 #include "run/backend/cuda/sources.h"
 
 enum { LEAST_ARCH = 80, MOST_WIDTH = 128, UNIT = 16, MOST_BLOCKS = 65535 };
+enum { MOST_PLACE = 1 << 28 }; /* of queries and keys in the whole tensors */
 
 static int64_t step(const struct attention_place *p, int axis)
 {
@@ -99,7 +100,8 @@ bool hp_cuda_flash_attend(const struct attention *at)
     if (at->real != REAL_BF16 || at->bias.is_there || at->args.cap > 0 || !is_width(d) ||
         !is_width(e) || hp_cuda_card(at->b->card).arch < LEAST_ARCH ||
         !find_arguments(at, &f) || heads * f.group > MOST_BLOCKS ||
-        hp_attention_extent(at, at->n) * f.windows > MOST_BLOCKS)
+        hp_attention_extent(at, at->n) * f.windows > MOST_BLOCKS ||
+        f.first_query + f.queries > MOST_PLACE || f.first_key + f.keys > MOST_PLACE)
         return false;
     if (!backward && !(hp_attention_writes(call, "m") && hp_attention_writes(call, "y") &&
                        hp_attention_fresh(call, "m")))

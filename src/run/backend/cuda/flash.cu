@@ -1,6 +1,7 @@
 // Attention in bf16 whose scores stay in registers (Dao, FlashAttention-2, 2023). Before it HEAD and VALUE, multiples of
 // 16, are declared: the widths of keys and of values. A block has ROWS rows of scores, each warp 16 of them, and goes
-// over their columns TILE at a time. Products are added in fp32, in an order that follows from the extents.
+// over their columns TILE at a time; the next tile is read while one is computed. Products are added in fp32, in an order
+// that follows from the extents. Scores are powers of two: they are multiplied by the logarithm of e.
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/bf16.inc"
 
@@ -63,24 +64,75 @@ enum { CHUNK = 8 }; // numbers
 
 static __device__ pair pair_at(const bf16 *at) { return *(const pair *)at; }
 
-// TILE rows of which `n` are there; others are 0.
-template <int WIDTH> static __device__ void load(tile<TILE, WIDTH> &to, const bf16 *from, long long step, long long n)
+#ifdef __CUDA_ARCH__
+static __device__ unsigned shared_address(const void *at)
+{
+    unsigned address;
+    asm("{ .reg .u64 wide; cvta.to.shared.u64 wide, %1; cvt.u32.u64 %0, wide; }" : "=r"(address) : "l"(at));
+    return address;
+}
+#endif
+
+// Matrices of 8 x 8 in shared memory, four at a time: `row` is row lane() % 8 of matrix lane() / 8. Thread 4 i + j gets of
+// each matrix the numbers 2 j, 2 j + 1 of row i.
+static __device__ void read_matrices(pair *to, const bf16 *row)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(row)));
+#else
+    for (int m = 0; m < 4; m++)
+        to[m] = pair_at(__shfl_sync(~0u, row, m * 8 + lane_row()) + lane_column());
+#endif
+}
+
+// The same of column i.
+static __device__ void read_turned(pair *to, const bf16 *row)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(row)));
+#else
+    for (int m = 0; m < 4; m++) {
+        const bf16 *first = __shfl_sync(~0u, row, m * 8 + lane_column());
+        const bf16 *second = __shfl_sync(~0u, row, m * 8 + lane_column() + 1);
+        to[m] = pair(first[lane_row()].bits) | pair(second[lane_row()].bits) << 16;
+    }
+#endif
+}
+
+// Begin to copy TILE rows of which `n` are there; others are 0. Copies that were begun before end_copies() are one group.
+template <int WIDTH> static __device__ void load(tile<TILE, WIDTH> &to, const bf16 *from, long long step, int n)
 {
     for (int i = int(threadIdx.x); i < TILE * WIDTH / CHUNK; i += CUDA_FLASH_THREADS) {
         const int row = i / (WIDTH / CHUNK), column = i % (WIDTH / CHUNK) * CHUNK;
-        *(chunk *)&to.at[row][column] = row < n ? *(const chunk *)(from + row * step + column) : chunk{ { 0, 0, 0, 0 } };
+        const bf16 *at = row < n ? from + row * step + column : from;
+#ifdef __CUDA_ARCH__
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&to.at[row][column])), "l"(at),
+                     "r"(row < n ? 16 : 0)
+                     : "memory");
+#else
+        *(chunk *)&to.at[row][column] = row < n ? *(const chunk *)at : chunk{ { 0, 0, 0, 0 } };
+#endif
     }
 }
 
-// The same with rows as columns.
-template <int WIDTH> static __device__ void load_turned(tile<WIDTH, TILE> &to, const bf16 *from, long long step, long long n)
+static __device__ void end_copies()
 {
-    for (int i = int(threadIdx.x); i < TILE * WIDTH / CHUNK; i += CUDA_FLASH_THREADS) {
-        const int row = i % TILE, column = i / TILE * CHUNK;
-        const chunk c = row < n ? *(const chunk *)(from + row * step + column) : chunk{ { 0, 0, 0, 0 } };
-        for (int j = 0; j < CHUNK; j++)
-            to.at[column + j][row].bits = (unsigned short)(c.pairs[j / 2] >> (j % 2 * 16));
-    }
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Wait for all groups but the last one.
+static __device__ void wait_for_copies()
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
+    __syncthreads();
 }
 
 // The warp's 16 rows as first matrices.
@@ -99,21 +151,23 @@ template <int WIDTH> static __device__ void take_rows(pair (*to)[4], const bf16 
 template <int WIDTH> static __device__ void multiply_rows(float (*c)[4], const pair (*a)[4], const tile<TILE, WIDTH> &b)
 {
 #pragma unroll
-    for (int j = 0; j < TILE / 8; j++) {
+    for (int j = 0; j < TILE / 8; j++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
             c[j][i] = 0;
 #pragma unroll
-        for (int k = 0; k < WIDTH / 16; k++) {
-            const bf16 *at = &b.at[j * 8 + lane_row()][k * 16 + lane_column()];
-            const pair both[2] = { pair_at(at), pair_at(at + 8) };
-            multiply(c[j], a[k], both);
+    for (int k = 0; k < WIDTH / 16; k++)
+#pragma unroll
+        for (int j = 0; j < TILE / 16; j++) {
+            pair both[4]; // columns 0 .. 7 and 8 .. 15 of the tile's rows j * 16 .., then of the eight after them
+            read_matrices(both, &b.at[j * 16 + lane() / 16 * 8 + lane() % 8][k * 16 + lane() / 8 % 2 * 8]);
+            multiply(c[2 * j], a[k], both);
+            multiply(c[2 * j + 1], a[k], both + 2);
         }
-    }
 }
 
 // A result as first matrices, rounded; and its product with a tile, which is added.
-template <int WIDTH> static __device__ void add_product(float (*sum)[4], const float (*c)[4], const tile<WIDTH, TILE> &b)
+template <int WIDTH> static __device__ void add_product(float (*sum)[4], const float (*c)[4], const tile<TILE, WIDTH> &b)
 {
 #pragma unroll
     for (int k = 0; k < TILE / 16; k++) {
@@ -121,10 +175,11 @@ template <int WIDTH> static __device__ void add_product(float (*sum)[4], const f
         const pair a[4] = { pair_of(left[0], left[1]), pair_of(left[2], left[3]), pair_of(right[0], right[1]),
                             pair_of(right[2], right[3]) };
 #pragma unroll
-        for (int j = 0; j < WIDTH / 8; j++) {
-            const bf16 *at = &b.at[j * 8 + lane_row()][k * 16 + lane_column()];
-            const pair both[2] = { pair_at(at), pair_at(at + 8) };
-            multiply(sum[j], a, both);
+        for (int j = 0; j < WIDTH / 16; j++) {
+            pair both[4];
+            read_turned(both, &b.at[k * 16 + lane() / 8 % 2 * 8 + lane() % 8][j * 16 + lane() / 16 * 8]);
+            multiply(sum[2 * j], a, both);
+            multiply(sum[2 * j + 1], a, both + 2);
         }
     }
 }
@@ -156,12 +211,17 @@ template <class T> static __device__ T *head_of(const cuda_heads &h, const cuda_
     return (T *)h.data + n * h.n + w * h.w + g * h.g + a * h.a;
 }
 
-static __device__ bool is_seen(const cuda_flash &f, long long query, long long key)
+// Two to the power of x.
+static __device__ float power(float x)
 {
-    return query < f.queries && key < f.keys && (!f.causal || f.first_key + key <= f.first_query + query);
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return exp2f(x);
+#endif
 }
-
-static __device__ float power(float x) { return exp2f(x * 1.44269504f); }
 
 static __device__ float over_row(float x, bool largest)
 {
@@ -172,184 +232,222 @@ static __device__ float over_row(float x, bool largest)
     return x;
 }
 
-// Past the last key that one of the block's queries sees.
-static __device__ long long keys_of(const cuda_flash &f, long long first)
+// Scores as powers of two: a factor, and what is taken away for the probability of a key.
+static __device__ float binary(float scale) { return scale * 1.44269504f; }
+static __device__ float away_of(const float *m, long long second)
 {
-    const long long end = first + ROWS < f.queries ? first + ROWS : f.queries, all = f.first_query + end - f.first_key;
-    return !f.causal || all > f.keys ? f.keys : all > 0 ? all : 0;
+    return m[second] > 0 ? binary(m[0]) + log2f(m[second]) : 1e30f; // nothing is seen: the probability is 0
+}
+
+// Extents; query i sees key j if j <= i + ahead.
+struct extents {
+    int queries, keys, ahead;
+};
+static __device__ extents extents_of(const cuda_flash &f)
+{
+    const int all = 1 << 30;
+    return { int(f.queries), int(f.keys), f.causal ? int(f.first_query - f.first_key) : all };
+}
+
+// Past the last key that one of `n` queries sees.
+static __device__ int keys_of(const extents &e, int first, int n)
+{
+    const int last = (first + n < e.queries ? first + n : e.queries) - 1;
+    const int end = e.keys - 1 - last <= e.ahead ? e.keys : last + e.ahead + 1;
+    return end > 0 ? end : 0;
 }
 
 // The statistics m of each query, and y.
-extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) forward(cuda_flash f)
+enum { BLOCKS = HEAD + VALUE > 128 ? 1 : 2 }; // at the same time
+extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> keys;
-    __shared__ tile<VALUE, TILE> values;
+    __shared__ tile<TILE, HEAD> keys[2];
+    __shared__ tile<TILE, VALUE> values[2];
+    const extents e = extents_of(f);
     const long long a = blockIdx.y / f.group, g = blockIdx.y % f.group;
-    const long long block = (long long)blockIdx.x * ROWS, first = block + threadIdx.x / WARP * 16;
+    const int block = int(gridDim.x - 1 - blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
+    const int end = keys_of(e, block, ROWS), own_end = keys_of(e, first, 16);
     const bf16 *k = head_of<const bf16>(f.k, f, a, 0), *v = head_of<const bf16>(f.v, f, a, 0);
-    const float least = float(f.least), scale = float(f.scale);
+    const float least = float(f.least), scale = binary(float(f.scale));
     pair x[HEAD / 16][4];
     float y[VALUE / 8][4] = {}, max[2] = { least, least }, sum[2] = { 0, 0 };
-    take_rows<HEAD>(x, head_of<const bf16>(f.x, f, a, g), f.x.row, first, f.queries);
-    for (long long s = 0, end = keys_of(f, block); s < end; s += TILE) {
-        float c[TILE / 8][4];
-        __syncthreads();
-        load<HEAD>(keys, k + s * f.k.row, f.k.row, f.keys - s);
-        load_turned<VALUE>(values, v + s * f.v.row, f.v.row, f.keys - s);
-        __syncthreads();
-        multiply_rows<HEAD>(c, x, keys);
-        float most[2] = { max[0], max[1] }, factor[2];
-#pragma unroll
-        for (int j = 0; j < TILE / 8; j++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const bool seen = is_seen(f, first + lane_row() + i / 2 * 8, s + j * 8 + lane_column() + i % 2);
-                c[j][i] = seen ? c[j][i] * scale : least;
-                most[i / 2] = c[j][i] > most[i / 2] ? c[j][i] : most[i / 2];
-            }
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            most[half] = over_row(most[half], true);
-            factor[half] = max[half] > least ? power(max[half] - most[half]) : 0;
-            max[half] = most[half];
-            sum[half] *= factor[half];
+    take_rows<HEAD>(x, head_of<const bf16>(f.x, f, a, g), f.x.row, first, e.queries);
+    const auto begin = [&](int s) {
+        if (s < end) {
+            load<HEAD>(keys[s / TILE % 2], k + s * f.k.row, f.k.row, e.keys - s);
+            load<VALUE>(values[s / TILE % 2], v + s * f.v.row, f.v.row, e.keys - s);
         }
+        end_copies();
+    };
+    begin(0);
+    for (int s = 0; s < end; s += TILE) {
+        begin(s + TILE);
+        wait_for_copies();
+        if (s < own_end) {
+            float c[TILE / 8][4];
+            multiply_rows<HEAD>(c, x, keys[s / TILE % 2]);
+            const bool whole = s + TILE <= e.keys && s + TILE - 1 - first <= e.ahead;
+            float most[2] = { max[0], max[1] }, base[2];
 #pragma unroll
-        for (int j = 0; j < TILE / 8; j++)
+            for (int j = 0; j < TILE / 8; j++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                c[j][i] = c[j][i] > least ? power(c[j][i] - most[i / 2]) : 0;
-                sum[i / 2] += c[j][i];
+                for (int i = 0; i < 4; i++) {
+                    const int row = first + lane_row() + i / 2 * 8, key = s + j * 8 + lane_column() + i % 2;
+                    c[j][i] = whole || (key < e.keys && key - row <= e.ahead) ? c[j][i] * scale : least;
+                    most[i / 2] = c[j][i] > most[i / 2] ? c[j][i] : most[i / 2];
+                }
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                most[half] = over_row(most[half], true);
+                base[half] = most[half] > least ? most[half] : 0;
+                const float factor = power(max[half] - base[half]);
+                max[half] = most[half];
+                sum[half] *= factor;
+#pragma unroll
+                for (int j = 0; j < VALUE / 8; j++) {
+                    y[j][2 * half] *= factor;
+                    y[j][2 * half + 1] *= factor;
+                }
             }
 #pragma unroll
-        for (int j = 0; j < VALUE / 8; j++)
+            for (int j = 0; j < TILE / 8; j++)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                y[j][i] *= factor[i / 2];
-        add_product<VALUE>(y, c, values);
+                for (int i = 0; i < 4; i++) {
+                    c[j][i] = power(c[j][i] - base[i / 2]);
+                    sum[i / 2] += c[j][i];
+                }
+            add_product<VALUE>(y, c, values[s / TILE % 2]);
+        }
+        __syncthreads();
     }
     float share[2], *m = head_of<float>(f.m, f, a, g);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const long long row = first + lane_row() + half * 8;
+        const int row = first + lane_row() + half * 8;
         sum[half] = over_row(sum[half], false);
         share[half] = sum[half] > 0 ? 1 / sum[half] : 0;
-        if (lane_column() == 0 && row < f.queries) {
-            m[row * f.m.row] = max[half];
+        if (lane_column() == 0 && row < e.queries) {
+            m[row * f.m.row] = max[half] * 0.693147181f;
             m[row * f.m.row + f.m_second] = sum[half];
         }
     }
-    put_rows<VALUE>(head_of<bf16>(f.y, f, a, g), f.y.row, first, f.queries, y, share, f.fresh_y);
+    put_rows<VALUE>(head_of<bf16>(f.y, f, a, g), f.y.row, first, e.queries, y, share, f.fresh_y);
 }
-
-// From a score: the probability of a key; the statistics are those of its query.
-static __device__ float probability(float score, float max, float share) { return share > 0 ? power(score - max) * share : 0; }
 
 // Gradients of queries.
 extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_queries(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> keys;
-    __shared__ tile<HEAD, TILE> turned;
-    __shared__ tile<TILE, VALUE> values;
+    __shared__ tile<TILE, HEAD> keys[2];
+    __shared__ tile<TILE, VALUE> values[2];
+    const extents e = extents_of(f);
     const long long a = blockIdx.y / f.group, g = blockIdx.y % f.group;
-    const long long block = (long long)blockIdx.x * ROWS, first = block + threadIdx.x / WARP * 16;
+    const int block = int(gridDim.x - 1 - blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
+    const int end = keys_of(e, block, ROWS), own_end = keys_of(e, first, 16);
     const bf16 *k = head_of<const bf16>(f.k, f, a, 0), *v = head_of<const bf16>(f.v, f, a, 0);
     const float *m = head_of<const float>(f.m, f, a, g), *t = head_of<const float>(f.t, f, a, g);
-    const float scale = float(f.scale), one[2] = { 1, 1 };
+    const float scale = binary(float(f.scale)), factor[2] = { float(f.scale), float(f.scale) };
     pair x[HEAD / 16][4], dy[VALUE / 16][4];
-    float dx[HEAD / 8][4] = {}, max[2], share[2], away[2];
-    take_rows<HEAD>(x, head_of<const bf16>(f.x, f, a, g), f.x.row, first, f.queries);
-    take_rows<VALUE>(dy, head_of<const bf16>(f.dy, f, a, g), f.dy.row, first, f.queries);
+    float dx[HEAD / 8][4] = {}, away[2], mean[2];
+    take_rows<HEAD>(x, head_of<const bf16>(f.x, f, a, g), f.x.row, first, e.queries);
+    take_rows<VALUE>(dy, head_of<const bf16>(f.dy, f, a, g), f.dy.row, first, e.queries);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const long long row = first + lane_row() + half * 8;
-        const float sum = row < f.queries ? m[row * f.m.row + f.m_second] : 0;
-        max[half] = row < f.queries ? m[row * f.m.row] : 0;
-        away[half] = row < f.queries ? t[row * f.t.row] : 0;
-        share[half] = sum > 0 ? 1 / sum : 0;
+        const int row = first + lane_row() + half * 8;
+        away[half] = row < e.queries ? away_of(m + row * f.m.row, f.m_second) : 1e30f;
+        mean[half] = row < e.queries ? t[row * f.t.row] : 0;
     }
-    for (long long s = 0, end = keys_of(f, block); s < end; s += TILE) {
-        float c[TILE / 8][4], d[TILE / 8][4];
-        __syncthreads();
-        load<HEAD>(keys, k + s * f.k.row, f.k.row, f.keys - s);
-        load_turned<HEAD>(turned, k + s * f.k.row, f.k.row, f.keys - s);
-        load<VALUE>(values, v + s * f.v.row, f.v.row, f.keys - s);
-        __syncthreads();
-        multiply_rows<HEAD>(c, x, keys);
-        multiply_rows<VALUE>(d, dy, values);
+    const auto begin = [&](int s) {
+        if (s < end) {
+            load<HEAD>(keys[s / TILE % 2], k + s * f.k.row, f.k.row, e.keys - s);
+            load<VALUE>(values[s / TILE % 2], v + s * f.v.row, f.v.row, e.keys - s);
+        }
+        end_copies();
+    };
+    begin(0);
+    for (int s = 0; s < end; s += TILE) {
+        begin(s + TILE);
+        wait_for_copies();
+        if (s < own_end) {
+            float c[TILE / 8][4], d[TILE / 8][4];
+            multiply_rows<HEAD>(c, x, keys[s / TILE % 2]);
+            multiply_rows<VALUE>(d, dy, values[s / TILE % 2]);
+            const bool whole = s + TILE <= e.keys && s + TILE - 1 - first <= e.ahead;
 #pragma unroll
-        for (int j = 0; j < TILE / 8; j++)
+            for (int j = 0; j < TILE / 8; j++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const int half = i / 2;
-                const bool seen = is_seen(f, first + lane_row() + half * 8, s + j * 8 + lane_column() + i % 2);
-                const float p = seen ? probability(c[j][i] * scale, max[half], share[half]) : 0;
-                c[j][i] = p * (d[j][i] - away[half]) * scale;
-            }
-        add_product<HEAD>(dx, c, turned);
+                for (int i = 0; i < 4; i++) {
+                    const int half = i / 2, row = first + lane_row() + half * 8, key = s + j * 8 + lane_column() + i % 2;
+                    const float p = power(fmaf(c[j][i], scale, -away[half]));
+                    c[j][i] = whole || (key < e.keys && key - row <= e.ahead) ? p * (d[j][i] - mean[half]) : 0;
+                }
+            add_product<HEAD>(dx, c, keys[s / TILE % 2]);
+        }
+        __syncthreads();
     }
-    put_rows<HEAD>(head_of<bf16>(f.dx, f, a, g), f.dx.row, first, f.queries, dx, one, f.fresh_dx);
+    put_rows<HEAD>(head_of<bf16>(f.dx, f, a, g), f.dx.row, first, e.queries, dx, factor, f.fresh_dx);
 }
 
 // Gradients of keys and of values, where there are any: sums over the queries of all members of a group. Rows of scores
 // are keys here.
 extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> queries;
-    __shared__ tile<HEAD, TILE> turned;
-    __shared__ tile<TILE, VALUE> errors;
-    __shared__ tile<VALUE, TILE> turned_errors;
-    __shared__ float max[TILE], share[TILE], away[TILE];
-    const long long a = blockIdx.y, block = (long long)blockIdx.x * ROWS, first = block + threadIdx.x / WARP * 16;
-    const float scale = float(f.scale), one[2] = { 1, 1 };
+    __shared__ tile<TILE, HEAD> queries[2];
+    __shared__ tile<TILE, VALUE> errors[2];
+    __shared__ float away[2][TILE], mean[2][TILE];
+    const extents e = extents_of(f);
+    const long long a = blockIdx.y;
+    const int block = int(blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
+    const float scale = binary(float(f.scale)), one[2] = { 1, 1 }, factor[2] = { float(f.scale), float(f.scale) };
     pair k[HEAD / 16][4], v[VALUE / 16][4];
     float dk[HEAD / 8][4] = {}, dv[VALUE / 8][4] = {};
-    take_rows<HEAD>(k, head_of<const bf16>(f.k, f, a, 0), f.k.row, first, f.keys);
+    take_rows<HEAD>(k, head_of<const bf16>(f.k, f, a, 0), f.k.row, first, e.keys);
     if (f.dk.data) // for gradients of values alone, values and t are not given
-        take_rows<VALUE>(v, head_of<const bf16>(f.v, f, a, 0), f.v.row, first, f.keys);
-    long long begin = f.causal ? f.first_key + block - f.first_query : 0;
-    begin = begin > 0 ? begin / TILE * TILE : 0;
-    for (long long g = 0; g < f.group; g++) {
-        const bf16 *x = head_of<const bf16>(f.x, f, a, g), *dy = head_of<const bf16>(f.dy, f, a, g);
-        const float *m = head_of<const float>(f.m, f, a, g), *t = head_of<const float>(f.t, f, a, g);
-        for (long long q = begin; q < f.queries; q += TILE) {
-            float c[TILE / 8][4], d[TILE / 8][4];
-            __syncthreads();
-            load<HEAD>(queries, x + q * f.x.row, f.x.row, f.queries - q);
-            load_turned<HEAD>(turned, x + q * f.x.row, f.x.row, f.queries - q);
-            load<VALUE>(errors, dy + q * f.dy.row, f.dy.row, f.queries - q);
-            load_turned<VALUE>(turned_errors, dy + q * f.dy.row, f.dy.row, f.queries - q);
+        take_rows<VALUE>(v, head_of<const bf16>(f.v, f, a, 0), f.v.row, first, e.keys);
+    const int from = block > e.ahead ? (block - e.ahead) / TILE : 0; // the first tile with a query that sees a key
+    const int tiles = (e.queries + TILE - 1) / TILE - from, n = tiles > 0 ? tiles * int(f.group) : 0;
+    const auto begin = [&](int i) {
+        if (i < n) {
+            const long long g = i / tiles;
+            const int q = (from + i % tiles) * TILE, row = q + int(threadIdx.x);
+            load<HEAD>(queries[i % 2], head_of<const bf16>(f.x, f, a, g) + q * f.x.row, f.x.row, e.queries - q);
+            load<VALUE>(errors[i % 2], head_of<const bf16>(f.dy, f, a, g) + q * f.dy.row, f.dy.row, e.queries - q);
             if (threadIdx.x < TILE) {
-                const long long row = q + threadIdx.x;
-                const float sum = row < f.queries ? m[row * f.m.row + f.m_second] : 0;
-                max[threadIdx.x] = row < f.queries ? m[row * f.m.row] : 0;
-                share[threadIdx.x] = sum > 0 ? 1 / sum : 0;
-                away[threadIdx.x] = f.dk.data && row < f.queries ? t[row * f.t.row] : 0;
+                const bool there = row < e.queries;
+                away[i % 2][threadIdx.x] = there ? away_of(head_of<const float>(f.m, f, a, g) + row * f.m.row, f.m_second) : 1e30f;
+                mean[i % 2][threadIdx.x] = f.dk.data && there ? head_of<const float>(f.t, f, a, g)[row * f.t.row] : 0;
             }
-            __syncthreads();
-            multiply_rows<HEAD>(c, k, queries);
-#pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const int column = j * 8 + lane_column() + i % 2;
-                    const bool seen = is_seen(f, q + column, first + lane_row() + i / 2 * 8);
-                    c[j][i] = seen ? probability(c[j][i] * scale, max[column], share[column]) : 0;
-                }
-            add_product<VALUE>(dv, c, turned_errors);
-            if (!f.dk.data)
-                continue;
-            multiply_rows<VALUE>(d, v, errors);
-#pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    d[j][i] = c[j][i] * (d[j][i] - away[j * 8 + lane_column() + i % 2]) * scale;
-            add_product<HEAD>(dk, d, turned);
         }
+        end_copies();
+    };
+    begin(0);
+    for (int i = 0; i < n; i++) {
+        const int q = (from + i % tiles) * TILE;
+        begin(i + 1);
+        wait_for_copies();
+        if (first - (q + TILE - 1) <= e.ahead) {
+            float c[TILE / 8][4], d[TILE / 8][4];
+            const bool whole = first + 15 - q <= e.ahead;
+            multiply_rows<HEAD>(c, k, queries[i % 2]);
+            if (f.dk.data)
+                multiply_rows<VALUE>(d, v, errors[i % 2]);
+#pragma unroll
+            for (int j = 0; j < TILE / 8; j++)
+#pragma unroll
+                for (int l = 0; l < 4; l++) {
+                    const int column = j * 8 + lane_column() + l % 2, key = first + lane_row() + l / 2 * 8;
+                    const float p = power(fmaf(c[j][l], scale, -away[i % 2][column]));
+                    c[j][l] = whole || key - (q + column) <= e.ahead ? p : 0;
+                    if (f.dk.data)
+                        d[j][l] = c[j][l] * (d[j][l] - mean[i % 2][column]);
+                }
+            add_product<VALUE>(dv, c, errors[i % 2]);
+            if (f.dk.data)
+                add_product<HEAD>(dk, d, queries[i % 2]);
+        }
+        __syncthreads();
     }
     if (f.dv.data)
-        put_rows<VALUE>(head_of<bf16>(f.dv, f, a, 0), f.dv.row, first, f.keys, dv, one, f.fresh_dv);
+        put_rows<VALUE>(head_of<bf16>(f.dv, f, a, 0), f.dv.row, first, e.keys, dv, one, f.fresh_dv);
     if (f.dk.data)
-        put_rows<HEAD>(head_of<bf16>(f.dk, f, a, 0), f.dk.row, first, f.keys, dk, one, f.fresh_dk);
+        put_rows<HEAD>(head_of<bf16>(f.dk, f, a, 0), f.dk.row, first, e.keys, dk, factor, f.fresh_dk);
 }

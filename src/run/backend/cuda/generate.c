@@ -73,11 +73,14 @@ static void say_beginning(struct generator *g)
 /* Constants of the formula, and indices of axes that have joined others. */
 static void say_head(struct generator *g, const char *name)
 {
+    const struct target *t = g->target;
     hp_gen_say(g,
-               "extern \"C\" __global__ void %s(cuda_call p)\n{\n"
+               "extern \"C\" __global__ void %s%s%s_%s%c(cuda_call p)\n{\n"
                "const double k0 = p.c[0], k1 = p.c[1], k2 = p.c[2], k3 = p.c[3];\n"
                "(void)k0, (void)k1, (void)k2, (void)k3;\n",
-               name);
+               g->out->in_columns ? "__launch_bounds__(CUDA_COLUMN_THREADS) " : "", name,
+               hp_op[g->nest->kind].name, t->grad ? "d" : "",
+               g->nest->operand[t->to].name[0]);
     for (int a = 0; a < g->nest->n_axes; a++)
         if (hp_gen_has_axis(g->joined, a))
             hp_gen_say(g, "const Index a%d = Index(p.v[%d]);\n", a,
@@ -108,7 +111,10 @@ static void take(struct generator *g, const struct target *t)
  * it waits for memory once. */
 static void say_several(struct generator *g, int outer)
 {
-    say_head(g, "generated");
+    enum { MANY_ELEMENTS = 1 << 19 };
+    if (g->out->outer >= MANY_ELEMENTS)
+        g->out->items /= GENERATED_AT_ONCE;
+    say_head(g, GENERATED_PREFIX);
     hp_gen_say(g, "const auto find = [&](long long at, double &acc, double &acc1) {\n"
                   "Index rest = Index(at);\n");
     hp_gen_say_indices(g, g->outer, g->n_outer);
@@ -137,10 +143,55 @@ static void say_several(struct generator *g, int outer)
         GENERATED_AT_ONCE, outer, GENERATED_AT_ONCE);
 }
 
+/* The result of the lanes of an element. All are found before one is written. */
+static void say_lanes(struct generator *g)
+{
+    const struct lanes *lanes = &g->lanes;
+    const struct instead none = { 0, NONE, 0, NULL };
+    const struct loop *last = &g->outer[g->n_outer - 1];
+    int64_t extent = last->range.hi - last->range.lo, each = (int64_t)lanes->n * HP_SPREAD;
+    int64_t segments = lanes->spread ? (extent + each - 1) / each : extent / lanes->n;
+    int axis = lanes->axis, hi = hp_gen_number(g, last->range.hi);
+    g->out->items = g->out->outer / extent * segments * (lanes->spread ? HP_SPREAD : 1);
+    say_head(g, GENERATED_PREFIX);
+    hp_gen_say(g,
+               "for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < "
+               "p.v[%d]; at += (long long)gridDim.x * blockDim.x) {\n",
+               hp_gen_number(g, g->out->items));
+    if (lanes->spread) {
+        int n = hp_gen_number(g, segments);
+        hp_gen_say(g,
+                   "Index rest = Index(at / %d);\nconst Index segment = rest %% Index(p.v[%d]);\n"
+                   "rest /= Index(p.v[%d]);\n",
+                   HP_SPREAD, n, n);
+        hp_gen_say_indices(g, g->outer, g->n_outer - 1);
+        hp_gen_say(g, "const Index a%d = Index(p.v[%d]) + segment * %d + Index(at %% %d);\n",
+                   axis, hp_gen_number(g, last->range.lo), (int)each, HP_SPREAD);
+    } else {
+        hp_gen_say(g, "Index rest = Index(at) * %d;\n", lanes->n);
+        hp_gen_say_indices(g, g->outer, g->n_outer);
+    }
+    hp_gen_say_chunks(g);
+    hp_gen_say(g, "const Index first = a%d;\ndouble found[%d];\n", axis, lanes->n);
+    hp_gen_say_lanes(g);
+    hp_gen_say(g,
+               "double &acc = found[lane];\nacc = 0;\n"
+               "for (bool once = a%d < p.v[%d]; once; once = false) {\n",
+               axis, hi);
+    say_body(g);
+    hp_gen_say(g, "}\n}\n");
+    const struct place *p = hp_gen_place_of(g, g->target->to, g->target->grad);
+    const char *type = hp_gen_type_of(g, g->target->to, g->target->grad);
+    hp_gen_say(g, "%s *to = (%s *)p.data[%d] + (", type, type, p->data);
+    hp_gen_say_index(g, p, &none);
+    hp_gen_say(g, ");\nput_%s<%s>(to, found, p.v[%d] - first);\n}\n}\n",
+               lanes->spread ? "spread" : "chunk", g->target->fresh ? "true" : "false", hi);
+}
+
 /* A thread for each element, whose terms it adds up. */
 static void say_threads(struct generator *g, int outer)
 {
-    say_head(g, "generated");
+    say_head(g, GENERATED_PREFIX);
     say_elements(g, outer);
     say_beginning(g);
     for (int i = 0; i < g->n_inner; i++)
@@ -160,78 +211,117 @@ static int count(const struct target *t)
     return n;
 }
 
-/* The second kernel of columns that go over several blocks. */
-static void say_joining(struct generator *g, int outer)
+/* The elements of a column of threads: `lanes` from number `at` on. */
+static void say_column(struct generator *g, int outer, int lanes)
 {
-    const struct target *first = g->target, *t = first;
-    say_head(g, "joined");
-    say_elements(g, outer);
-    for (int i = 0; t; i++, t = t->also) {
-        take(g, t);
-        hp_gen_say(g, "{\n");
-        say_beginning(g);
-        hp_gen_say(g,
-                   "for (long long i = 0; i < p.n_slices; i++) {\n"
-                   "const Exact *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
-                   "join_two_%s(acc, acc1, found[0], found[1]);\n}\n",
-                   count(first), i, outer, combine_name[combine_of(g)]);
-        say_write(g);
-        hp_gen_say(g, "}\n");
-    }
-    take(g, first);
-    hp_gen_say(g, "}\n}\n");
-}
-
-/* The sums of a column: of each target acc, and acc1 of pairs. */
-static void say_sums(struct generator *g)
-{
-    const struct target *first = g->target, *t = first;
-    int n = count(first);
-    hp_gen_say(g, "double sum[%d], second[%d] = {};\n", n, n);
-    for (int i = 0; t; i++, t = t->also) {
-        take(g, t);
-        hp_gen_say(g, "sum[%d] = %s;\n", i, combine_of(g) == COMBINE_SUM ? "0" : "p.least");
-    }
     hp_gen_say(g,
-               "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
-               "p.v[%d]; step += Index(gridDim.y * blockDim.y)) {\nIndex rest = step;\n",
-               hp_gen_number(g, g->out->inner));
-    hp_gen_say_indices(g, g->inner, g->n_inner);
-    t = first;
-    for (int i = 0; t; i++, t = t->also) {
-        take(g, t);
-        hp_gen_say(g, "{\ndouble &acc = sum[%d], &acc1 = second[%d];\n(void)acc1;\n", i, i);
-        say_body(g);
-        hp_gen_say(g, "}\n");
-    }
-    hp_gen_say(g, "}\n");
-    take(g, first);
-}
-
-/* A column of threads for each element: the threads with the same threadIdx.x, of one block, or
- * of blocks that each have a slice of the terms. */
-static void say_columns(struct generator *g, int outer)
-{
-    const struct target *first = g->target, *t = first;
-    say_head(g, "generated");
-    hp_gen_say(g,
-               "const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+               "const long long at = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * %d;\n"
                "bool mine = at < p.v[%d];\nIndex rest = mine ? Index(at) : 0;\n",
-               outer);
+               lanes, outer);
     hp_gen_say_indices(g, g->outer, g->n_outer);
     hp_gen_say(g, "mine = mine");
     say_inside(g);
     hp_gen_say(g, ";\n");
+}
+
+/* The second kernel of columns that go over several blocks. */
+static void say_joining(struct generator *g, int outer)
+{
+    const struct target *first = g->target, *t = first;
+    say_head(g, JOINED_PREFIX);
+    say_column(g, outer, 1);
+    for (int i = 0; t; i++, t = t->also) {
+        const char *combine;
+        take(g, t);
+        combine = combine_name[combine_of(g)];
+        hp_gen_say(g, "{\n");
+        say_beginning(g);
+        hp_gen_say(g,
+                   "for (long long i = threadIdx.y; mine && i < p.n_slices; i += blockDim.y) {\n"
+                   "const Exact *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
+                   "join_two_%s(acc, acc1, found[0], found[1]);\n}\n"
+                   "join_column(acc, acc1, join_two_%s);\nif (mine && !threadIdx.y) {\n",
+                   count(first), i, outer, combine, combine);
+        say_write(g);
+        hp_gen_say(g, "}\n__syncthreads();\n}\n");
+    }
+    take(g, first);
+    hp_gen_say(g, "}\n");
+}
+
+/* One lane, or the only one, of elements or of terms. */
+static void say_lane(struct generator *g)
+{
+    if (g->lanes.along == LANES_NONE)
+        hp_gen_say(g, "{\nconst int lane = 0;\n(void)lane;\n");
+    else
+        hp_gen_say_lanes(g);
+}
+
+static int lanes_of(const struct generator *g, enum lanes_along along)
+{
+    return g->lanes.along == along ? g->lanes.n : 1;
+}
+
+/* The sums of a column: of each target and lane of elements acc, and acc1 of pairs. */
+static void say_sums(struct generator *g)
+{
+    const struct target *first = g->target, *t = first;
+    int n = count(first), lanes = lanes_of(g, LANES_OUTER), terms = lanes_of(g, LANES_INNER);
+    hp_gen_say(g, "double sum[%d][%d], second[%d][%d] = {};\n", n, lanes, n, lanes);
+    if (lanes > 1)
+        hp_gen_say(g, "const Index first = a%d;\n", g->lanes.axis);
+    for (int i = 0; t; i++, t = t->also) {
+        take(g, t);
+        hp_gen_say(g, "for (int i = 0; i < %d; i++)\nsum[%d][i] = %s;\n", lanes, i,
+                   combine_of(g) == COMBINE_SUM ? "0" : "p.least");
+    }
+    hp_gen_say(g,
+               "for (Index step = Index(blockIdx.y * blockDim.y + threadIdx.y); mine && step < "
+               "p.v[%d]; step += Index(gridDim.y * blockDim.y)) {\nIndex rest = step * %d;\n",
+               hp_gen_number(g, g->out->terms), terms);
+    hp_gen_say_indices(g, g->inner, g->n_inner);
+    hp_gen_say_chunks(g);
+    if (terms > 1)
+        hp_gen_say(g, "const Index first = a%d;\n", g->lanes.axis);
+    say_lane(g);
+    t = first;
+    for (int i = 0; t; i++, t = t->also) {
+        const char *lane = lanes > 1 ? "lane" : "0";
+        take(g, t);
+        hp_gen_say(g,
+                   "for (bool once = true; once; once = false) {\n"
+                   "double &acc = sum[%d][%s], &acc1 = second[%d][%s];\n(void)acc1;\n",
+                   i, lane, i, lane);
+        say_body(g);
+        hp_gen_say(g, "}\n");
+    }
+    hp_gen_say(g, "}\n}\n");
+    take(g, first);
+}
+
+/* A column of threads for each element, or for lanes of elements: the threads with the same
+ * threadIdx.x, of one block, or of blocks that each have a slice of the terms. */
+static void say_columns(struct generator *g, int outer)
+{
+    const struct target *first = g->target, *t = first;
+    int lanes = lanes_of(g, LANES_OUTER), n = count(first);
+    say_head(g, GENERATED_PREFIX);
+    say_column(g, outer, lanes);
     say_sums(g);
     for (int i = 0; t; i++, t = t->also) {
         take(g, t);
+        if (lanes > 1)
+            hp_gen_say_lanes(g);
+        else
+            hp_gen_say(g, "{\nconst int lane = 0;\n");
         hp_gen_say(g,
-                   "{\njoin_column(sum[%d], second[%d], join_two_%s);\n"
-                   "const double acc = sum[%d], acc1 = second[%d];\n"
+                   "join_column(sum[%d][lane], second[%d][lane], join_two_%s);\n"
+                   "const double acc = sum[%d][lane], acc1 = second[%d][lane];\n"
                    "if (mine && !threadIdx.y && gridDim.y > 1) {\n"
-                   "Exact *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at);\n"
+                   "Exact *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at + lane);\n"
                    "found[0] = acc;\nfound[1] = acc1;\n} else if (mine && !threadIdx.y) {\n",
-                   i, i, combine_name[combine_of(g)], i, i, count(first), i, outer);
+                   i, i, combine_name[combine_of(g)], i, i, n, i, outer);
         say_write(g);
         hp_gen_say(g, "}\n__syncthreads();\n}\n");
     }
@@ -292,7 +382,9 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     out->outer = hp_gen_steps_of(g->outer, g->n_outer);
     out->inner = hp_gen_steps_of(g->inner, g->n_inner);
     out->in_columns = in_columns && g->n_inner > 0 && !reads_windows(g);
-    out->at_once = g->n_inner > 0 ? 1 : GENERATED_AT_ONCE;
+    hp_gen_find_lanes(g, out->in_columns);
+    out->items = out->outer / lanes_of(g, LANES_OUTER);
+    out->terms = out->inner / lanes_of(g, LANES_INNER);
     bool small = out->outer < INT32_MAX && out->inner < INT32_MAX;
     out->call.least = (double)-INFINITY;
     out->call.key = call->key;
@@ -309,11 +401,14 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
     int outer = hp_gen_number(g, out->outer);
     if (out->in_columns)
         say_columns(g, outer);
-    else if (out->at_once > 1)
+    else if (g->lanes.along == LANES_OUTER)
+        say_lanes(g);
+    else if (g->n_inner == 0)
         say_several(g, outer);
     else
         say_threads(g, outer);
-    out->along_outer = is_along_outer(g);
+    out->along_outer = g->lanes.along == LANES_NONE ? is_along_outer(g)
+                                                    : g->lanes.along == LANES_OUTER;
 }
 
 char *hp_cuda_source(struct arena *arena, const struct generated *g)

@@ -21,13 +21,17 @@ struct generated {
     const char *types; /* declarations of Real and Index */
     struct cuda_call call;
     int64_t outer, inner; /* elements that are written; terms of each */
-    bool in_columns;      /* a column of threads computes an element */
-    int at_once;          /* elements that a thread computes at a time */
+    int64_t items, terms; /* of threads, or columns; steps of each */
+    bool in_columns;      /* a column of threads computes an element, or lanes of elements */
     /* The reads of consecutive threads are contiguous if they have consecutive elements. */
     bool along_outer;
     bool leaves_out; /* not every element of the region is written: fresh ones must be cleared
                         before, and `fresh` counts for nothing */
 };
+/* A kernel is called by the operator and its first target, so that profilers show what it
+ * computes: make_add_z, make_relu_dx. */
+#define GENERATED_PREFIX "make_"
+#define JOINED_PREFIX    "join_"
 enum { GENERATED_BYTES = 1 << 15, GENERATED_AT_ONCE = 4 };
 
 /* What is computed: a formula for operand `to` of the call, or for its gradient. */

@@ -42,6 +42,33 @@ bool hp_gen_is_pair(const struct target *t)
     return t->formula && strstr(t->formula, "acc1");
 }
 
+/* How far apart the elements of two steps of a loop are; loops of one step come first. */
+static int64_t step_of(const struct affine *f, const struct loop *loop)
+{
+    if (loop->range.hi - loop->range.lo == 1)
+        return INT64_MAX;
+    int64_t step = loop->kind == LOOP_AXIS       ? f->step[loop->i]
+                   : loop->kind == LOOP_POSITION ? f->position[loop->i]
+                                                 : f->whole;
+    return step < 0 ? -step : step;
+}
+
+/* Loops whose steps are longer come first: consecutive threads, or terms, have elements that
+ * lie next to each other. */
+static void sort_loops(const struct generator *g, struct loop *loop, int n, int o, bool grad)
+{
+    const struct view *view = grad ? &g->call->grad[o] : &g->call->value[o];
+    struct affine f = hp_cuda_affine_of(g->call, g->target, o, view);
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            struct loop *before = &loop[k - 1], held = *before;
+            if (step_of(&f, before) >= step_of(&f, &loop[k]) || step_of(&f, before) == 0)
+                break;
+            *before = loop[k];
+            loop[k] = held;
+        }
+}
+
 /* One thread, or column of threads, for each element of the target. */
 void hp_gen_find_outer(struct generator *g)
 {
@@ -67,6 +94,18 @@ void hp_gen_find_outer(struct generator *g)
             add_loop(g->outer, &g->n_outer, LOOP_WHOLE, 0, (struct range){ 0, o->size[d] });
         }
     }
+    sort_loops(g, g->outer, g->n_outer, t->to, t->grad);
+}
+
+/* The first operand that the target reads. */
+static void sort_inner(struct generator *g)
+{
+    for (int o = 0; o < g->nest->n_operands; o++)
+        for (int grad = 0; grad < 2; grad++)
+            if (hp_gen_is_read(g, o, grad)) {
+                sort_loops(g, g->inner, g->n_inner, o, grad);
+                return;
+            }
 }
 
 /* The sum goes over all other axes of the pass; a product also over a dimension without an
@@ -85,6 +124,7 @@ void hp_gen_find_inner(struct generator *g)
                 !has_loop(g->outer, g->n_outer, LOOP_WHOLE, 0))
                 add_loop(g->inner, &g->n_inner, LOOP_WHOLE, 0, (struct range){ 0, o->size[d] });
     }
+    sort_inner(g);
 }
 
 int64_t hp_gen_steps_of(const struct loop *loop, int n)

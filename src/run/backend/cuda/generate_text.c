@@ -138,6 +138,11 @@ static void say_access(struct generator *g, int o, bool grad, const struct inste
 {
     const struct place *p = hp_gen_place_of(g, o, grad);
     bool index = g->nest->operand[o].index && !grad;
+    if (hp_gen_is_chunk(g, o, grad) && p->whole == NONE && !instead->what) {
+        hp_gen_say(g, "%s(%s%d.at[lane])", index ? "Index" : "double", grad ? "grad" : "value",
+                   o);
+        return;
+    }
     hp_gen_say(g, "%s(((const %s *)p.data[%d])[", index ? "Index" : "double",
                hp_gen_type_of(g, o, grad), p->data);
     hp_gen_say_index(g, p, instead);

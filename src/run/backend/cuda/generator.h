@@ -24,6 +24,20 @@ struct loop {
 
 enum { MOST_LOOPS = MAX_AXES + 1, NONE = -1 };
 
+/* Elements, or terms, of consecutive indices of one axis, which one thread goes through. */
+enum lanes_along { LANES_NONE, LANES_OUTER, LANES_INNER };
+enum {
+    HP_CHUNK_BYTES = 16,    /* are read at once */
+    HP_SPREAD = 32,         /* the distance of spread lanes: a warp has consecutive elements */
+    HP_SPREAD_LEAST = 1024, /* the extent of an axis with spread lanes */
+};
+struct lanes {
+    enum lanes_along along;
+    int n, axis;
+    bool spread;             /* lanes lie HP_SPREAD elements apart, as no chunks are aligned */
+    operand_set value, grad; /* operands that are read in chunks */
+};
+
 struct generator {
     struct generated *out;
     const struct kernel_call *call;
@@ -35,6 +49,7 @@ struct generator {
     struct loop outer[MOST_LOOPS], inner[MOST_LOOPS];
     int n_outer, n_inner;
     axis_set derived; /* axes that follow from a position and a tap */
+    struct lanes lanes;
     axis_set joined;  /* axes whose loop is part of that of another axis */
     struct place value[MAX_OPERANDS], grad[MAX_OPERANDS], mask;
     operand_set has_value, has_grad;
@@ -81,6 +96,18 @@ bool hp_gen_is_read(const struct generator *g, int o, bool grad);
 /* A text of the table of formulas; and the product of all that is read. */
 void hp_gen_expand(struct generator *g, const char *text, int n);
 void hp_gen_say_product(struct generator *g);
+
+/* Lanes (generate_lanes.c) ------------------------------------------------------------------ */
+
+/* Which lanes the kernel has: of elements, or of terms in columns. */
+void hp_gen_find_lanes(struct generator *g, bool in_columns);
+bool hp_gen_is_chunk(const struct generator *g, int o, bool grad);
+
+/* Read the chunks whose first element the indices name. */
+void hp_gen_say_chunks(struct generator *g);
+
+/* The head of the loop over lanes; "first" is the index of the first one. */
+void hp_gen_say_lanes(struct generator *g);
 
 /* Loops and conditions (generate_loops.c) -------------------------------------------------- */
 

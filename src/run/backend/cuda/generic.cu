@@ -239,6 +239,45 @@ template <bool FRESH, class T> static __device__ void put_max(T *to, double acc)
         *to = T(acc);
 }
 
+// Numbers that lie one after the other, from an aligned place on.
+struct alignas(16) quarters {
+    unsigned word[4];
+};
+template <class T, int N> struct alignas(16) chunk {
+    T at[N];
+
+    chunk() = default;
+    explicit __device__ chunk(const T *from)
+    {
+        static_assert(sizeof(T) * N % sizeof(quarters) == 0, "a chunk is whole quarters");
+#pragma unroll
+        for (int i = 0; i < int(sizeof at / sizeof(quarters)); i++)
+            ((quarters *)at)[i] = ((const quarters *)from)[i];
+    }
+};
+
+// The results of lanes; the number of those that are there is for spread ones alone.
+template <bool FRESH, class T, int N> static __device__ void put_chunk(T *to, const double (&found)[N], long long)
+{
+    chunk<T, N> all;
+    if (!FRESH)
+        all = chunk<T, N>(to);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        put_sum<FRESH>(all.at + i, found[i]);
+#pragma unroll
+    for (int i = 0; i < int(sizeof all / sizeof(quarters)); i++)
+        ((quarters *)to)[i] = ((const quarters *)all.at)[i];
+}
+
+template <bool FRESH, class T, int N> static __device__ void put_spread(T *to, const double (&found)[N], long long there)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        if (i * 32 < there)
+            put_sum<FRESH>(to + i * 32, found[i]);
+}
+
 // The maximum is rounded, so that the sum belongs to what is in memory.
 template <bool FRESH> static __device__ void put_softmax(Real *to, long long second, double acc, double acc1)
 {

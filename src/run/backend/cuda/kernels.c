@@ -14,8 +14,8 @@
  * thread has this many of them. */
 enum { MANY_TERMS = 64, FEW_ELEMENTS = 1 << 17, EACH = 16, WARP = 32 };
 
-/* Threads have several elements each where there are enough of them for all threads. */
-enum { MANY_ELEMENTS = 1 << 19 };
+/* Threads that join the slices of an element. */
+enum { JOINING = 16 };
 
 static void generate(struct generated *g, const struct kernel_call *call,
                      const struct target *target)
@@ -29,9 +29,9 @@ static void generate(struct generated *g, const struct kernel_call *call,
  * extents. */
 static unsigned slices_of(const struct generated *g, const struct cuda_grid *grid)
 {
-    enum { MOST = 64, THREADS = 1 << 19, LEAST = 4 };
+    enum { MOST = 256, THREADS = 1 << 19, LEAST = 4 };
     int64_t threads = (int64_t)grid->blocks[0] * grid->threads[0] * grid->threads[1];
-    int64_t slices = THREADS / threads, most = g->inner / (LEAST * (int64_t)grid->threads[1]);
+    int64_t slices = THREADS / threads, most = g->terms / (LEAST * (int64_t)grid->threads[1]);
     slices = slices < most ? slices : most;
     return (unsigned)(slices < 1 ? 1 : slices > MOST ? MOST : slices);
 }
@@ -40,13 +40,16 @@ static struct cuda_grid grid_of(const struct generated *g)
 {
     struct cuda_grid grid = { .threads = { g->along_outer ? WARP : 1, 1 } };
     if (!g->in_columns)
-        return hp_cuda_grid(g->outer < MANY_ELEMENTS ? g->outer : g->outer / g->at_once);
+        return hp_cuda_grid(g->items);
     unsigned most = g->along_outer ? CUDA_COLUMN_THREADS : CUDA_COLUMN_THREADS / 4;
-    while (2 * grid.threads[0] * grid.threads[1] <= most && EACH * grid.threads[1] <= g->inner)
+    int64_t each = g->inner == g->terms ? EACH : EACH / 4; /* terms are read in chunks */
+    while (grid.threads[0] > 1 && grid.threads[0] / 2 >= g->items)
+        grid.threads[0] /= 2;
+    while (2 * grid.threads[0] * grid.threads[1] <= most && each * grid.threads[1] <= g->terms)
         grid.threads[1] *= 2;
     while (grid.threads[0] * grid.threads[1] < WARP)
         grid.threads[0] *= 2;
-    grid.blocks[0] = (unsigned)((g->outer + grid.threads[0] - 1) / grid.threads[0]);
+    grid.blocks[0] = (unsigned)((g->items + grid.threads[0] - 1) / grid.threads[0]);
     grid.blocks[1] = slices_of(g, &grid);
     return grid;
 }
@@ -158,6 +161,16 @@ static void fill_key(struct key *key, const struct kernel_call *call, const stru
     add_view(key, &call->mask);
 }
 
+static struct cuda_function *function_of(struct cuda *c, struct cuda_module *module,
+                                         const char *prefix, const struct kernel_call *call,
+                                         const struct target *t)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s_%s%c", prefix, hp_op[call->nest->kind].name,
+             t->grad ? "d" : "", call->nest->operand[t->to].name[0]);
+    return hp_cuda_function(c, module, name);
+}
+
 static void make(struct made *m, struct cuda *c, const struct kernel_call *call,
                  const struct target *target)
 {
@@ -173,12 +186,14 @@ static void make(struct made *m, struct cuda *c, const struct kernel_call *call,
         return;
     struct cuda_module *module = module_of(c, call, &g);
     m->grid = grid_of(&g);
-    m->elements = hp_cuda_grid(g.outer);
-    m->function = hp_cuda_function(c, module, "generated");
+    m->elements = (struct cuda_grid){ { (unsigned)((g.outer + WARP - 1) / WARP) },
+                                      { WARP, JOINING },
+                                      0 };
+    m->function = function_of(c, module, GENERATED_PREFIX, call, target);
     m->call.slices = NULL;
     m->call.n_slices = m->grid.blocks[1];
     if (m->grid.blocks[1] > 1) {
-        m->joined = hp_cuda_function(c, module, "joined");
+        m->joined = function_of(c, module, JOINED_PREFIX, call, target);
         for (const struct target *t = target; t; t = t->also)
             m->slices_bytes += m->grid.blocks[1] * (size_t)g.outer * PAIR;
     }
