@@ -103,6 +103,12 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
+enum hypar_precision hp_fp32_precision(const struct hypar_plan *plan)
+{
+    bool casts = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
+    return casts ? hp_master_precision(plan->precision) : plan->precision;
+}
+
 int hp_held_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
@@ -116,7 +122,9 @@ int hp_held_bytes(const struct hypar_plan *plan, struct place place)
         plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return hp_precision_bytes(hp_master_precision(plan->precision));
     bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
-    return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
+    return hp_precision_bytes(gradient       ? hp_plan_gradients(plan)
+                              : tensor->fp32 ? hp_fp32_precision(plan)
+                                             : plan->precision);
 }
 
 int hp_viewed_param(const struct hypar_plan *plan, int t)

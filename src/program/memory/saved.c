@@ -125,6 +125,12 @@ static int loss_bytes(const struct hypar_plan *plan, int op)
     return hp_precision_bytes(upcast ? HYPAR_FP32 : plan->precision);
 }
 
+/* The precision that an operator computes in. */
+static enum hypar_precision precision_of(const struct hypar_plan *plan, int op)
+{
+    return plan->graph->ops[op].fp32 ? hp_fp32_precision(plan) : plan->precision;
+}
+
 /* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
 static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
 {
@@ -138,7 +144,7 @@ static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kin
 static int told_bytes(const struct hypar_plan *plan, int op)
 {
     const struct op *at = &plan->graph->ops[op];
-    bool is_short = hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
+    bool is_short = hp_precision_bytes(precision_of(plan, op)) < hp_precision_bytes(HYPAR_FP32);
     int told =
         (int)hp_attr_int(at->nest->attrs, is_short ? ATTR_SAVED_SHORT : ATTR_SAVED_FP32, 0, -1);
     return told > 0 && row_of(plan, at->kind) == &nothing_saved ? 0 : told;
@@ -150,7 +156,7 @@ static int saved_bytes(const struct hypar_plan *plan, int op, bool host)
 {
     enum op_kind kind = plan->graph->ops[op].kind;
     const struct eager_row *row = row_of(plan, kind);
-    int each = hp_precision_bytes(plan->precision);
+    int each = hp_precision_bytes(precision_of(plan, op));
     if (kind == OP_CROSS_ENTROPY)
         return loss_tensors(plan) > 0 ? loss_bytes(plan, op) - each : 0;
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
@@ -188,7 +194,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
     int tensor =
             kind == OP_CROSS_ENTROPY ? loss_bytes(plan, op) : hp_precision_bytes(HYPAR_FP32),
         wide = (int)(wide_errors(plan, op) * tensor),
-        each = hp_precision_bytes(plan->precision);
+        each = hp_precision_bytes(precision_of(plan, op));
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     int errors = eager && told_bytes(plan, op) != 0 ? row_of(plan, kind)->errors : 0;
     return errors * each + (wide > 0 ? wide - each : 0);
@@ -216,7 +222,7 @@ static int told_extras(const struct hypar_plan *plan, int op, bool host, struct 
     struct op_extra saved = { .kept = true, .term = TERM_activations };
     if (numbers > 0) {
         saved.per_sample = (int64_t)numbers;
-        saved.each_bytes = hp_precision_bytes(plan->precision);
+        saved.each_bytes = hp_precision_bytes(precision_of(plan, op));
         out[n++] = saved;
     }
     if (bytes > 0) {
@@ -237,7 +243,8 @@ static int64_t lstm_workspace(const struct hypar_plan *plan, int op)
     const struct hypar_shape *x = &plan->graph->tensors[at->tensor[0]].shape,
                              *y = &plan->graph->tensors[at->tensor[at->nest->n_inputs]].shape;
     enum { WIDTHS_APART = 256, APART = 64 }; /* rows of such widths are so many bytes apart */
-    int each = hp_precision_bytes(plan->precision), wide_each = hp_precision_bytes(HYPAR_FP32);
+    int each = hp_precision_bytes(precision_of(plan, op)),
+        wide_each = hp_precision_bytes(HYPAR_FP32);
     int64_t steps = y->dim[1], k = y->dim[2], wide = x->dim[2] > k ? x->dim[2] : k;
     int64_t state = (2 * each + 4 * wide_each) * wide + (2 * each + 2 * wide_each) * k;
     int64_t gates = 5 * each * k + (4 * k % WIDTHS_APART == 0 ? APART : 0);
@@ -263,7 +270,8 @@ static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *o
     enum { GRU_TENSORS = 3 }; /* as large as the output */
     const struct op *at = &plan->graph->ops[op];
     const struct nest *nest = at->nest;
-    int each = hp_precision_bytes(plan->precision), wide = hp_precision_bytes(HYPAR_FP32);
+    int each = hp_precision_bytes(precision_of(plan, op)),
+        wide = hp_precision_bytes(HYPAR_FP32);
     struct op_extra saved = { .kept = true, .term = TERM_activations };
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
