@@ -396,8 +396,7 @@ void hypar_differences_free(struct hypar_differences *d)
     if (!d)
         return;
     hp_free_changes(&d->changes);
-    struct arena arena = d->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&d->arena);
 }
 
 const struct hypar_what_if *hypar_difference(const struct hypar_differences *d, int i)
