@@ -183,7 +183,8 @@ enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_pla
                                    struct lowering_cache *cache, struct hypar_error *err);
 void hp_lowering_free(struct lowering *lowering); /* NULL is allowed */
 
-/* hypar_lower() with a shared cache, or NULL. */
+/* hypar_lower() with a shared cache, or NULL; the program has no tasks and no edges. The memory
+ * count needs none. */
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
                            struct lowering_cache *cache, struct hypar_error *err);
