@@ -63,8 +63,8 @@ static void reads_of(const struct generator *g, operand_set *value, operand_set 
     }
 }
 
-/* Lanes along an axis, as far as reads allow them: chunks, or with `spread` any numbers that lie
- * one after the other. */
+/* Lanes along an axis, as far as reads allow them: chunks, or with `spread` any numbers that
+ * lie one after the other. */
 static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
 {
     operand_set set[2];
