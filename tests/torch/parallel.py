@@ -838,7 +838,8 @@ model, x, y = example()
 modules, step = train.parallelize(model, mesh, x, target=y)
 train.load("step-9", modules, torch.optim.SGD(modules.parameters()))
 """
-LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
+LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2",
+              "bare": None}  # a stage without parameters
 
 
 def one_of_loop(rank, port, folder, text, argv):
@@ -864,6 +865,10 @@ def own_loop(command):
         env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command))
         subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True)
         for name, how in LOOP_PLANS.items():
+            if how is None:
+                with open(f"{folder}/{name}.json", "w") as file:
+                    json.dump({"format": "hypar-plan/1", "model": "net.json", "batch": 8, "machine": "full:2", **cut_at("loss", f"{folder}/net.json")}, file)
+                continue
             subprocess.run([command, "plan", f"{folder}/net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", *how.split(), "--precision", "fp32", "--for", "torch",
                             "-qo", f"{folder}/{name}.json"], check=True)
         os.environ["HYPAR"] = os.path.abspath(command)
