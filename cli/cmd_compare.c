@@ -508,6 +508,14 @@ enum hypar_status compare_check_for_plans(const struct args *args, struct hypar_
     return HYPAR_OK;
 }
 
+/* Is the first operand a plan, or of several the path of a file that is not there? */
+static bool has_plans(const struct args *args)
+{
+    const char *first = args->operand[0];
+    return opt_is_of_format(first, "hypar-plan/") ||
+           (args->n_operands > 1 && strpbrk(first, "./") && access(first, F_OK) != 0);
+}
+
 static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *err)
 {
     const struct args *args = c->args;
@@ -572,8 +580,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     else if (status == HYPAR_OK && args->measured)
         status = compare_measured(args, &simulation, err);
     else if (status == HYPAR_OK)
-        status = opt_is_of_format(args->operand[0], "hypar-plan/") ? compare_plans(&c, err)
-                                                                   : compare_planners(&c, err);
+        status = has_plans(args) ? compare_plans(&c, err) : compare_planners(&c, err);
     hypar_profile_free(profile);
     return status;
 }
