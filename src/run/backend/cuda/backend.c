@@ -251,6 +251,13 @@ static void square(const struct backend *b, const struct square_run *run, int n,
 
 /* Passes -------------------------------------------------------------------------------- */
 
+/* cuDNN's fast convolutions in two bytes and in tf32 want them so. */
+static bool channels_last(const struct backend *b, bool narrow)
+{
+    const struct cuda_dnn *dnn;
+    return (narrow || hp_cuda_has_tf32(b->card)) && hp_cuda_dnn(b->card, &dnn);
+}
+
 static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
 {
     (void)b;
@@ -289,6 +296,7 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
                              .convert = convert,
                              .clear = clear,
                              .combine = combine_views,
+                             .channels_last = channels_last,
                              .joint = joint,
                              .workspace = workspace,
                              .compute = compute,

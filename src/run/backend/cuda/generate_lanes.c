@@ -63,8 +63,8 @@ static void reads_of(const struct generator *g, operand_set *value, operand_set 
     }
 }
 
-/* Lanes along an axis, as far as reads allow them: chunks, or with `spread` any numbers that lie
- * one after the other. */
+/* Lanes along an axis, as far as reads allow them: chunks, or with `spread` any numbers that
+ * lie one after the other. */
 static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
 {
     operand_set set[2];
@@ -158,9 +158,13 @@ void hp_gen_say_chunks(struct generator *g)
 
 void hp_gen_say_lanes(struct generator *g)
 {
-    int by = g->lanes.spread ? HP_SPREAD : 1, axis = g->lanes.axis;
-    hp_gen_say(g,
-               "#pragma unroll\nfor (int lane = 0; lane < %d; lane++) {\n"
-               "const Index a%d = first + lane * %d;\n(void)a%d;\n",
-               g->lanes.n, axis, by, axis);
+    int axis = g->lanes.axis;
+    hp_gen_say(g, "#pragma unroll\nfor (int lane = 0; lane < %d; lane++) {\n", g->lanes.n);
+    if (g->lanes.spread) /* those beyond the end compute what the first one does */
+        hp_gen_say(g,
+                   "const Index a%d = first + lane * %d < end ? first + lane * %d : first;\n",
+                   axis, HP_SPREAD, HP_SPREAD);
+    else
+        hp_gen_say(g, "const Index a%d = first + lane;\n", axis);
+    hp_gen_say(g, "(void)a%d;\n", axis);
 }
