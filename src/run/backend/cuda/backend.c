@@ -115,14 +115,30 @@ static void turn(long long *x, int n)
     }
 }
 
+/* The first `n` dimensions, the longest strides first: consecutive threads write consecutive
+ * elements. */
+static void sort_dimensions(const struct view *view, int n, int order[MAX_DIMS])
+{
+    for (int i = 0; i < n; i++) {
+        int k = i;
+        for (; k > 0 && view->stride[order[k - 1]] < view->stride[i]; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+}
+
 /* The elements of to->box, or its pairs; `from` may be NULL. */
 static struct cuda_elements elements_of(const struct view *to, const struct view *from,
                                         bool pairs)
 {
     const struct box *box = &to->box;
     struct cuda_elements e = { .to = to->data, .from = from ? from->data : NULL, .n = 1 };
-    int last = box->n_dims - 1;
-    for (int d = last; d >= 0; d--) {
+    int last = box->n_dims - 1, order[MAX_DIMS];
+    sort_dimensions(to, pairs ? last : last + 1, order);
+    if (pairs)
+        order[last] = last;
+    for (int i = last; i >= 0; i--) {
+        int d = order[i];
         int64_t extent = box->dim[d].hi - box->dim[d].lo, by = pairs && d == last ? 2 : 1;
         add_dimension(&e, extent / by, to->stride[d] * by, from ? from->stride[d] * by : 0);
     }

@@ -70,6 +70,19 @@ static void set_spatial(struct convolution *v, const struct view *x, int64_t ext
     }
 }
 
+/* Are there places for all positions, though no window sees the last ones? The strides tell of
+ * an array that has them. */
+static bool has_all_places(const struct cuda_convolution *a)
+{
+    int64_t all = a->size[0] * a->size[1] * a->size[2], last = a->x_step[2];
+    for (int i = 0; i < 3; i++)
+        if (a->first_position[i] != 0 ||
+            (i > 0 && a->size[i - 1] > 1 && a->x_step[i - 1] != a->size[i] * a->x_step[i]))
+            return false;
+    return last == 1 ? a->x_channel == all
+                     : a->x_channel == 1 && a->x_sample == all * last && last >= a->channels;
+}
+
 static bool prepare(struct convolution *v, const struct backend *b,
                     const struct kernel_call *call)
 {
@@ -101,6 +114,7 @@ static bool prepare(struct convolution *v, const struct backend *b,
     a->channels = taps[1] = c.hi - c.lo;
     a->x_sample = x->stride[0];
     a->x_channel = x->stride[1];
+    v->x_whole |= has_all_places(a);
     a->dy_sample = y->stride[0];
     a->dy_channel = y->stride[1];
     v->samples = n.hi - n.lo;

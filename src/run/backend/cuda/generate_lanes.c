@@ -14,6 +14,7 @@ static const struct view *view_of(const struct generator *g, int o, bool grad)
 enum lies {
     LIES_SAME,  /* all lanes have one number */
     LIES_CHUNK, /* one after the other, from an aligned place on */
+    LIES_PAIRS, /* the same of pairs */
     LIES_NEXT,  /* one after the other */
     LIES_APART,
 };
@@ -40,9 +41,11 @@ static enum lies lies_of(const struct generator *g, int o, bool grad, int axis, 
             return LIES_APART;
     if (!hp_gen_has_axis(f.axes, axis) || f.step[axis] == 0)
         return LIES_SAME;
-    if (f.step[axis] != 1)
+    bool pairs = !grad && f.step[axis] == 2 && f.whole == 1 && f.whole_extent == 2;
+    if (f.step[axis] != 1 && !pairs)
         return LIES_APART;
-    bool aligned = (uintptr_t)view->data % HP_CHUNK_BYTES == 0 && f.whole % lanes == 0;
+    bool aligned =
+        (uintptr_t)view->data % HP_CHUNK_BYTES == 0 && (pairs || f.whole % lanes == 0);
     for (int a = 0; a < g->nest->n_axes; a++) {
         struct range r = g->call->range[a];
         if (hp_gen_has_axis(f.axes, a) && !has_index(g, a))
@@ -50,7 +53,8 @@ static enum lies lies_of(const struct generator *g, int o, bool grad, int axis, 
         start += f.step[a] * r.lo;
         aligned &= a == axis || r.hi - r.lo == 1 || f.step[a] % lanes == 0;
     }
-    return aligned && start % lanes == 0 ? LIES_CHUNK : LIES_NEXT;
+    aligned &= start % lanes == 0;
+    return !aligned ? LIES_NEXT : pairs ? LIES_PAIRS : LIES_CHUNK;
 }
 
 /* What the target and those beside it read. */
@@ -69,7 +73,7 @@ static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
 {
     operand_set set[2];
     int n = 0;
-    lanes->value = lanes->grad = 0;
+    lanes->value = lanes->grad = lanes->pairs = 0;
     reads_of(g, &set[0], &set[1]);
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
@@ -79,8 +83,10 @@ static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
             if (lies == LIES_APART || (lies == LIES_NEXT && !spread))
                 return false;
             n += lies != LIES_SAME;
-            if (lies == LIES_CHUNK && !spread)
+            if ((lies == LIES_CHUNK || lies == LIES_PAIRS) && !spread)
                 *(grad ? &lanes->grad : &lanes->value) |= (operand_set)1 << o;
+            if (lies == LIES_PAIRS && !spread)
+                lanes->pairs |= (operand_set)1 << o;
         }
     return n > 0;
 }
@@ -138,20 +144,27 @@ bool hp_gen_is_chunk(const struct generator *g, int o, bool grad)
     return lanes->along != LANES_NONE && (grad ? lanes->grad : lanes->value) >> o & 1;
 }
 
+bool hp_gen_is_pairs(const struct generator *g, int o, bool grad)
+{
+    return hp_gen_is_chunk(g, o, grad) && !grad && g->lanes.pairs >> o & 1;
+}
+
 void hp_gen_say_chunks(struct generator *g)
 {
-    const struct instead none = { 0, NONE, 0, NULL };
+    const struct instead none = { 0, NONE, 0, NULL }, first = { '*', NONE, 1, "0" };
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             if (!hp_gen_is_chunk(g, o, grad))
                 continue;
             const char *type = hp_gen_type_of(g, o, grad);
             const struct place *p = hp_gen_place_of(g, o, grad);
-            if (p->whole != NONE)
+            bool pairs = hp_gen_is_pairs(g, o, grad);
+            if (p->whole != NONE && !pairs)
                 continue;
             hp_gen_say(g, "const chunk<%s, %d> %s%d((const %s *)p.data[%d] + (", type,
-                       g->lanes.n, grad ? "grad" : "value", o, type, p->data);
-            hp_gen_say_index(g, p, &none);
+                       pairs ? 2 * g->lanes.n : g->lanes.n, grad ? "grad" : "value", o, type,
+                       p->data);
+            hp_gen_say_index(g, p, pairs ? &first : &none);
             hp_gen_say(g, "));\n");
         }
 }
