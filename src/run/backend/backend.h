@@ -65,8 +65,8 @@ struct backend {
     void (*combine)(const struct backend *b, const struct view *to, const struct view *from,
                     enum combine combine, enum real real);
 
-    /* Should images have their channels innermost in arrays, if numbers are bf16 in memory, or if
-     * they are not? NULL: no. */
+    /* Should images have their channels innermost in arrays, if numbers are bf16 in memory, or
+     * if they are not? NULL: no. */
     bool (*channels_last)(const struct backend *b, bool narrow);
 
     /* hp_kernel_joint(); hp_kernel_workspace(); hp_kernel(); hp_move_running(). */

@@ -186,7 +186,7 @@ struct rank_options {
     bool in_order; /* tasks run in the order of their numbers, so that buffers come and go, and
                       tensors may share memory */
     const struct device_buffers *like; /* parameters are placed as there; NULL: as is best */
-    bool channels_last; /* images have their channels innermost in memory */
+    bool channels_last;                /* images have their channels innermost in memory */
 };
 
 /* Make the lists of one device. HYPAR_UNSUPPORTED for a plan that cannot run (two parts of one

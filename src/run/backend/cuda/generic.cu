@@ -261,16 +261,17 @@ template <bool FRESH, class T> static __device__ void put_max(T *to, double acc)
 struct alignas(16) quarters {
     unsigned word[4];
 };
-template <class T, int N> struct alignas(16) chunk {
+template <class T, int N> union chunk {
     T at[N];
+    quarters quarter[sizeof(T) * N / sizeof(quarters)];
 
     chunk() = default;
     explicit __device__ chunk(const T *from)
     {
         static_assert(sizeof(T) * N % sizeof(quarters) == 0, "a chunk is whole quarters");
 #pragma unroll
-        for (int i = 0; i < int(sizeof at / sizeof(quarters)); i++)
-            ((quarters *)at)[i] = ((const quarters *)from)[i];
+        for (int i = 0; i < int(sizeof quarter / sizeof *quarter); i++)
+            quarter[i] = ((const quarters *)from)[i];
     }
 };
 
@@ -285,7 +286,7 @@ template <bool FRESH, class T, int N> static __device__ void put_chunk(T *to, co
         put_sum<FRESH>(all.at + i, found[i]);
 #pragma unroll
     for (int i = 0; i < int(sizeof all / sizeof(quarters)); i++)
-        ((quarters *)to)[i] = ((const quarters *)all.at)[i];
+        ((quarters *)to)[i] = all.quarter[i];
 }
 
 template <bool FRESH, class T, int N> static __device__ void put_spread(T *to, const double (&found)[N], long long there)
