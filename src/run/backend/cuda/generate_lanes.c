@@ -39,8 +39,9 @@ static enum lies lies_of(const struct generator *g, int o, bool grad, int axis, 
     for (int d = 0; d < operand->n_dims; d++)
         if (f.has_position[d] || hp_cuda_may_leave(g->nest, g->target, operand, d))
             return LIES_APART;
-    if (!hp_gen_has_axis(f.axes, axis) || f.step[axis] == 0)
-        return LIES_SAME;
+    bool ids = operand->index && !grad && lanes < HP_CHUNK_BYTES / (int)sizeof(int32_t);
+    if (!hp_gen_has_axis(f.axes, axis) || f.step[axis] == 0 || ids)
+        return LIES_SAME; /* a few ids, no whole chunk, are read one by one */
     bool pairs = !grad && f.step[axis] == 2 && f.whole == 1 && f.whole_extent == 2;
     if (f.step[axis] != 1 && !pairs)
         return LIES_APART;
