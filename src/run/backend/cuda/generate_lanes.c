@@ -127,8 +127,8 @@ void hp_gen_find_lanes(struct generator *g, bool in_columns)
         else if (along(g, &lanes, g->inner, g->n_inner, false))
             lanes.along = LANES_INNER;
     } else if (g->n_inner == 0 && !g->pair && sum) {
-        enum lies to = LIES_APART;
         for (int spread = 0; spread < 2 && lanes.along == LANES_NONE; spread++) {
+            enum lies to = LIES_APART;
             if (along(g, &lanes, g->outer, g->n_outer, spread))
                 to = lies_of(g, t->to, t->grad, lanes.axis, lanes.n);
             if (to == LIES_CHUNK || (spread && to == LIES_NEXT))

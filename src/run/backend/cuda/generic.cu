@@ -269,6 +269,10 @@ template <class T, int N> union chunk {
     explicit __device__ chunk(const T *from)
     {
         static_assert(sizeof(T) * N % sizeof(quarters) == 0, "a chunk is whole quarters");
+#ifndef __CUDA_ARCH__
+        if ((unsigned long long)from % sizeof(quarters)) // as a card does
+            __builtin_trap();
+#endif
 #pragma unroll
         for (int i = 0; i < int(sizeof quarter / sizeof *quarter); i++)
             quarter[i] = ((const quarters *)from)[i];
