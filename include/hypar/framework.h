@@ -96,7 +96,7 @@ struct hypar_calibration {
     double bias;    /* mean of log(measured / predicted) */
     double spread;  /* standard deviation of that logarithm */
     double pair;    /* the same for the ratio of two steps of one network */
-    const char *on; /* which rows; NULL: none */
+    const char *on; /* which rows; without any the device whose figures were changed, or NULL */
 };
 
 /* Where a measured step lies: eight of ten in the interval. */

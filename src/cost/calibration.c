@@ -6,6 +6,7 @@
 
 #include "cost/work.h"
 #include "graph/graph.h"
+#include "machine/machine.h"
 
 /* Standard deviations within which eight of ten values of a normal distribution lie. */
 static const double EIGHT_OF_TEN = 1.2816;
@@ -100,28 +101,55 @@ static struct hypar_calibration of_pair(const char *device, const char *framewor
                                        .on = a.on };
 }
 
-static bool is_worse(const struct hypar_calibration *a, const struct hypar_calibration *b)
+/* The calibration of steps on devices of both: the one with the larger spread, which has no
+ * rows if either has none. */
+static struct hypar_calibration worse(struct hypar_calibration a, struct hypar_calibration b)
 {
-    return !a->rows || (b->rows && a->spread > b->spread);
+    const struct hypar_calibration *unknown = !a.rows ? &a : !b.rows ? &b : NULL;
+    struct hypar_calibration c = a.spread >= b.spread ? a : b;
+    if (unknown) {
+        c.rows = 0;
+        c.pair = 0;
+        c.on = unknown->on;
+    }
+    return c;
+}
+
+/* Has the device, which has the name of a row of the table, other figures than the row? Sizes
+ * of memory do not count: no step takes longer for them. */
+static bool has_changed_figures(const struct hypar_device *device)
+{
+    const struct hypar_device_type *type = hp_device_type_find(device->name);
+    double value, usual;
+    for (int o = 0, i = 0; type && o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (row->scope != SCOPE_DEVICE)
+            continue;
+        hypar_device_figure(device, i, &value);
+        hypar_device_figure(&type->device, i++, &usual);
+        if (row->unit != HYPAR_UNIT_BYTES && !isnan(usual) && usual != value)
+            return true;
+    }
+    return false;
 }
 
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled)
 {
     struct hypar_calibration worst = framework->calibration;
-    const char *name = framework->name ? framework->name : "compiled", *before = "";
+    const char *name = framework->name ? framework->name : "compiled";
     if (profiled)
         return of_pair("", PROFILE);
     if (worst.rows)
         return worst;
-    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
-        const char *device = hypar_machine_device(machine, d)->name;
-        if (strcmp(device, before) == 0)
-            continue;
-        struct hypar_calibration c = of_pair(device, name);
-        if (!*before || is_worse(&c, &worst))
-            worst = c;
-        before = device;
+    for (int i = 0; i < machine->n_runs; i++) {
+        const struct hypar_device *device = &machine->runs[i].device;
+        struct hypar_calibration c = of_pair(device->name, name);
+        if (c.rows && has_changed_figures(device))
+            c = (struct hypar_calibration){ .bias = c.bias,
+                                            .spread = c.spread,
+                                            .on = device->name };
+        worst = i ? worse(worst, c) : c;
     }
     return worst;
 }
@@ -138,14 +166,14 @@ struct hypar_interval hp_interval(const struct hypar_calibration *c, double step
 {
     double spread = sqrt(c->spread * c->spread + hp_less_known(parts));
     double half = EIGHT_OF_TEN * spread, fast = parts->convolutions;
-    if (!c->rows)
-        return (struct hypar_interval){ .low_s = step_s * (fast / FAST_CONVOLUTIONS +
-                                                           (1 - fast) / UNKNOWN),
-                                        .high_s = step_s * UNKNOWN,
-                                        .from = *c };
-    return (struct hypar_interval){ .low_s = step_s * exp(c->bias - half),
-                                    .high_s = step_s * exp(c->bias + half),
-                                    .from = *c };
+    double low_s = step_s * exp(c->bias - half), high_s = step_s * exp(c->bias + half);
+    if (!c->rows) {
+        double low = step_s * (fast / FAST_CONVOLUTIONS + (1 - fast) / UNKNOWN),
+               high = step_s * UNKNOWN;
+        low_s = c->spread > 0 ? fmin(low, low_s) : low;
+        high_s = c->spread > 0 ? fmax(high, high_s) : high;
+    }
+    return (struct hypar_interval){ .low_s = low_s, .high_s = high_s, .from = *c };
 }
 
 double hp_added_spread(const struct hypar_interval *i)

@@ -9,8 +9,9 @@
 #include <hypar/plan.h>
 
 /* The calibration of steps with this framework on these devices; of several kinds of device,
- * the worst. A framework file's own calibration has priority. `profiled`: most times are
- * measured. */
+ * the worst. Devices whose figures were changed have no rows, but the bias and the spread of
+ * the unchanged device. A framework file's own calibration has priority. `profiled`: most times
+ * are measured. */
 struct hypar_calibration hp_calibration(const struct hypar_machine *machine,
                                         const struct hypar_framework *framework, bool profiled);
 
@@ -31,7 +32,8 @@ double hp_convolution_share(const struct hypar_graph *graph,
 
 /* An interval that contains eight of ten measured steps. Without rows the interval contains the
  * published steps of such devices: from 1/1.6 to 1.6 times the prediction, and down to 1/3.5
- * for convolutions. */
+ * for convolutions; it is at least as wide as that of the calibration's bias and spread, where
+ * these are known (figures of a measured device were changed). */
 struct hypar_interval hp_interval(const struct hypar_calibration *calibration, double step_s,
                                   const struct less_known *parts);
 

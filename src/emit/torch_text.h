@@ -586,6 +586,8 @@ static const char TEXT_SAVE[] =
 "\n\n"
 "def load(folder, modules, optimizer):\n"
 "    \"\"\"Go on from a checkpoint of this plan or of another; returns what else was saved.\"\"\"\n"
+"    if not os.path.exists(os.path.join(folder, \".metadata\")):\n"
+"        raise Refused(f\"load: '{folder}' is no folder that save() wrote\")\n"
 "    mine, places = named(modules), {}\n"
 "    state = {\"more\": None, **{f\"model.{name}\": p.detach() for name, p in mine.items()}}\n"
 "    for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():\n"

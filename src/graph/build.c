@@ -436,13 +436,22 @@ static enum hypar_status append_op(struct graph_builder *b, const struct op_requ
     if (hp_op[request->kind].flags & ROW_LOSS)
         g->loss = outputs[0];
     g->ops = GROW(&g->arena, struct op, g->ops, g->n_ops, &b->op_capacity);
-    g->ops[g->n_ops] = (struct op){ hp_arena_strdup(&g->arena, request->name), request->kind,
-                                    nest, tensor, NULL };
+    g->ops[g->n_ops] = (struct op){
+        hp_arena_strdup(&g->arena, request->name), request->kind, nest, tensor, NULL, false
+    };
     if (hp_table_put(&b->op_names, &g->arena, g->ops[g->n_ops].name, strlen(request->name),
                      g->n_ops) != g->n_ops)
         return hp_fail(err, HYPAR_INVALID, "there is an operator of that name already");
     g->n_ops++;
     return HYPAR_OK;
+}
+
+void hp_build_fp32(struct graph_builder *b)
+{
+    struct op *op = &b->graph->ops[b->graph->n_ops - 1];
+    op->fp32 = true;
+    for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+        b->graph->tensors[op->tensor[o]].fp32 = true;
 }
 
 enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,

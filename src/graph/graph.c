@@ -28,8 +28,7 @@ void hypar_graph_free(struct hypar_graph *graph)
 {
     if (!graph)
         return;
-    struct arena arena = graph->arena; /* the graph lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&graph->arena);
 }
 
 /* The readers of each tensor, by a counting sort. */
@@ -73,6 +72,8 @@ static uint64_t hash_graph(const struct hypar_graph *g)
             hash = hash_int(hash, o->nest->axis[a].name[0]);
         if (o->choices)
             hash = hp_choices_hash(hash, o->choices);
+        if (o->fp32) /* graphs without such operators have the hashes that they had before */
+            hash = hp_hash(hash, "fp32", strlen("fp32"));
     }
     for (int t = 0; t < g->n_tensors; t++) {
         hash = hash_int(hash, g->tensors[t].kind);

@@ -23,6 +23,7 @@ struct tensor {
     enum tensor_kind kind;
     bool index;      /* integers: ids, labels */
     bool wide;       /* under autocast it is held in fp32 (autocast.h) */
+    bool fp32;       /* the model casts it to fp32 where parameters are in 16 bits */
     bool needs_grad; /* a parameter, or computed from one; and the loss, if there is one,
                         depends on it */
     bool is_output;  /* shown to users as an output of the model; the loss is not one */
@@ -62,6 +63,7 @@ struct op {
     const struct nest *nest;
     const int *tensor;                /* for each operand of the nest; -1: absent */
     const struct op_choices *choices; /* NULL: none was measured */
+    bool fp32; /* the model computes its outputs in fp32 where parameters are in 16 bits */
 };
 
 /* A use of a tensor. */
@@ -125,6 +127,15 @@ struct hypar_graph {
     uint64_t hash;
 };
 
+/* The number of a tensor among the operands of an operator that has it. */
+static inline int hp_operand_of(const struct op *op, int tensor)
+{
+    int o = 0;
+    while (op->tensor[o] != tensor)
+        o++;
+    return o;
+}
+
 /* The name of the kind of an operator: "conv". */
 static inline const char *hp_op_kind(const struct hypar_graph *graph, int op)
 {
@@ -184,6 +195,10 @@ struct op_request {
  * "<op>:<operand>". */
 enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,
                               int *outputs, struct hypar_error *err);
+
+/* The model computes the outputs of the last operator in fp32 where parameters are in 16 bits.
+ */
+void hp_build_fp32(struct graph_builder *b);
 
 /* Set the choices of the last operator, an opaque one; copied. Lists by input may be shorter
  * than its inputs; lists by use have an entry for each use, or one for all. */

@@ -31,6 +31,8 @@ static enum hypar_status append(struct renumbering *r, const struct op *op,
         r->b,
         &(struct op_request){ op->kind, op->name, op->nest->n_inputs, inputs, op->nest->attrs },
         outputs, err));
+    if (op->fp32)
+        hp_build_fp32(r->b);
     if (op->choices)
         TRY(hp_build_choices(r->b, op->choices, err));
     for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {

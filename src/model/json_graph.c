@@ -241,10 +241,11 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
     struct op_request request = { .inputs = inputs };
     struct attrs attrs;
+    bool fp32 = false;
 
     TRY(HP_JSON_READ(at, r->err, JSON_NAME("name", &name), JSON_ANY("kind", &kind),
                      JSON_KEY("inputs"), JSON_KEY("attrs"), JSON_KEY("input_bytes"),
-                     JSON_KEY("choices")));
+                     JSON_KEY("choices"), JSON_BOOL("?fp32", &fp32)));
     struct json name_at = hp_json_member(at, "name");
     if (strcmp(name, "*") == 0)
         return hp_json_fail(&name_at, r->err,
@@ -258,6 +259,8 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     int before = hp_build_graph(r->builder)->n_tensors;
     TRY(hp_in(r->err, hp_build_op(r->builder, &request, outputs, r->err), "%s: ops[%d]",
               r->file, at->index));
+    if (fp32)
+        hp_build_fp32(r->builder);
     TRY(read_choices(r, at, &request));
     return enter_outputs(r, at, before);
 }

@@ -55,6 +55,8 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
     }
     hp_json_end_array(w);
     hp_attrs_write(w, o->nest->attrs);
+    if (o->fp32)
+        hp_json_put_bool(w, "fp32", true);
     hp_choices_write(w, o->choices);
     hp_json_end_object(w);
 }

@@ -103,6 +103,12 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
+enum hypar_precision hp_fp32_precision(const struct hypar_plan *plan)
+{
+    bool casts = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
+    return casts ? hp_master_precision(plan->precision) : plan->precision;
+}
+
 int hp_held_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
@@ -116,7 +122,9 @@ int hp_held_bytes(const struct hypar_plan *plan, struct place place)
         plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return hp_precision_bytes(hp_master_precision(plan->precision));
     bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
-    return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
+    return hp_precision_bytes(gradient       ? hp_plan_gradients(plan)
+                              : tensor->fp32 ? hp_fp32_precision(plan)
+                                             : plan->precision);
 }
 
 int hp_viewed_param(const struct hypar_plan *plan, int t)
@@ -301,7 +309,7 @@ static void write_blocks(struct hypar_program *p)
     }
 }
 
-static struct hypar_program *write_out(struct lowering *s)
+static struct hypar_program *without_tasks(struct lowering *s)
 {
     struct arena arena = { 0 };
     struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
@@ -312,6 +320,11 @@ static struct hypar_program *write_out(struct lowering *s)
     p->iteration = &s->iteration;
     p->schedule = &s->schedule;
     p->n_bodies = s->n_bodies;
+    return p;
+}
+
+static void write_tasks(struct hypar_program *p)
+{
     p->n_tasks = hp_number_tasks(p->blocks);
     p->task = NEW(&p->arena, struct task, p->n_tasks);
     write_blocks(p);
@@ -320,12 +333,12 @@ static struct hypar_program *write_out(struct lowering *s)
     p->after = edges.after;
     p->first = NEW(&p->arena, int, p->n_bodies + 2);
     for (int b = 0; b <= p->n_bodies; b++)
-        p->first[b] = p->blocks->first[b * s->training.n_items];
+        p->first[b] = p->blocks->first[b * p->lowering->training.n_items];
     p->first[p->n_bodies + 1] = p->n_tasks;
     p->update_group = NEW(&p->arena, int, p->n_tasks - p->first[p->n_bodies]);
     for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        p->update_group[t - p->first[p->n_bodies]] = hp_exchange_group(s, p->task[t].index);
-    return p;
+        p->update_group[t - p->first[p->n_bodies]] =
+            hp_exchange_group(p->lowering, p->task[t].index);
 }
 
 enum hypar_status hp_check_lower_options(const struct hypar_lower_options *options,
@@ -355,7 +368,7 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
     TRY(hp_lowering_make(&lowering, plan, options ? options : &planned, cache, err));
     enum hypar_status status = hp_check_divided(lowering, err);
     if (status == HYPAR_OK)
-        *out = write_out(lowering);
+        *out = without_tasks(lowering);
     else
         hp_lowering_free(lowering);
     return status;
@@ -365,7 +378,9 @@ enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_pla
                               const struct hypar_lower_options *options,
                               struct hypar_error *err)
 {
-    return hp_lower(out, plan, options, NULL, err);
+    TRY(hp_lower(out, plan, options, NULL, err));
+    write_tasks(*out);
+    return HYPAR_OK;
 }
 
 void hypar_program_free(struct hypar_program *program)
@@ -375,6 +390,5 @@ void hypar_program_free(struct hypar_program *program)
     hp_blocks_free(program->blocks);
     hp_lowering_free(program->lowering);
     hypar_plan_free(program->own_plan);
-    struct arena arena = program->arena; /* the program lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&program->arena);
 }

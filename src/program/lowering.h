@@ -183,7 +183,8 @@ enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_pla
                                    struct lowering_cache *cache, struct hypar_error *err);
 void hp_lowering_free(struct lowering *lowering); /* NULL is allowed */
 
-/* hypar_lower() with a shared cache, or NULL. */
+/* hypar_lower() with a shared cache, or NULL; the program has no tasks and no edges. The memory
+ * count needs none. */
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
                            struct lowering_cache *cache, struct hypar_error *err);
@@ -253,6 +254,12 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange);
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
                                 const struct op_parts *const *parts,
                                 const struct pattern **out);
+
+/* The same for a pattern that is needed once: it is not cached, only its shape is. The rest is
+ * taken from `arena`. */
+enum hypar_status hp_pattern_once(struct lowering *s, const struct exchange *exchange,
+                                  const struct op_parts *const *parts, struct arena *arena,
+                                  const struct pattern **out);
 
 /* Does `part` add the term that a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct op_parts *parts, int pass, int part);

@@ -303,8 +303,11 @@ static const struct op_parts *const *reader_parts(const struct lowering *s,
                : parts;
 }
 
+/* Takes the pattern from `arena`, but a private one or the first of its shape from the cache.
+ */
 static enum hypar_status find_pattern(struct lowering *s, const struct exchange *exchange,
-                                      const struct op_parts *const *parts, struct pattern **out)
+                                      const struct op_parts *const *parts, struct arena *arena,
+                                      struct pattern **out)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int n_all = exchange->n_writers + exchange->n_holders + exchange->n_readers;
@@ -342,8 +345,7 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
     if (exchange->private)
         *out = private_pattern(s, who, exchange->n_readers);
     else
-        status = hp_find_pattern(&s->cache->arena, &s->scratch, &s->cache->shapes, &sides, out,
-                                 s->err);
+        status = hp_find_pattern(arena, &s->scratch, &s->cache->shapes, &sides, out, s->err);
     (*out)->copied = copied;
     hp_arena_release(&s->scratch, mark);
     return status;
@@ -364,7 +366,7 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
     int known = hp_table_get(&s->cache->pattern_keys, key, bytes);
     if (known < 0) {
         struct pattern *found;
-        TRY(find_pattern(s, exchange, parts, &found));
+        TRY(find_pattern(s, exchange, parts, &s->cache->arena, &found));
         known = found->id = s->cache->n_patterns;
         hp_table_put(&s->cache->pattern_keys, &s->cache->arena, keep(s, key, bytes), bytes,
                      known);
@@ -373,5 +375,15 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
         s->cache->patterns[s->cache->n_patterns++] = found;
     }
     *out = s->cache->patterns[known];
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_pattern_once(struct lowering *s, const struct exchange *exchange,
+                                  const struct op_parts *const *parts, struct arena *arena,
+                                  const struct pattern **out)
+{
+    struct pattern *found;
+    TRY(find_pattern(s, exchange, parts, arena, &found));
+    *out = found;
     return HYPAR_OK;
 }

@@ -231,6 +231,11 @@ bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split
 struct box hp_micro_box(const struct hypar_program *program, int tensor, const struct box *box,
                         int micro);
 
+/* The precision of tensors that a model casts to fp32 where parameters are in 16 bits:
+ * frameworks that run operator by operator do as the model says; all else computes in the
+ * plan's. */
+enum hypar_precision hp_fp32_precision(const struct hypar_plan *plan);
+
 /* Bytes of one element of a tensor, or of its gradient: in memory, and in messages. */
 int hp_held_bytes(const struct hypar_plan *plan, struct place place);
 

@@ -121,18 +121,23 @@ static double mean_link_j_per_bit(const struct hypar_machine *m)
     return looked_at ? sum / looked_at : 0;
 }
 
-static double energy(const struct problem *problem, const struct step_work *step,
-                     const struct partition_problem *p, const struct partition *partition)
+static void predict_speed(const struct problem *problem, const struct step_work *work,
+                          struct hypar_prediction *out)
 {
-    int n = hypar_machine_device_count(problem->machine);
-    double words = (double)hp_element_bytes(problem->options->precision, false) / HP_WORD_BYTES;
-    struct array_work work = {
-        .macs = step->macs,
-        .dram_words = words * 3 * n * hp_partition_footprint(p, partition),
-        .sent_words = words * 2 * partition->total_elements,
-    };
-    return hp_array_energy_j(&work, &step->device, step->link_j_per_bit,
-                             problem->options->precision);
+    double samples = (double)problem->graph->batch;
+    out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
+    out->mfu = out->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
+                                     (work->peak_op_per_s * out->step_s)
+                               : 0;
+}
+
+static void predict_energy(const struct problem *problem, const struct step_work *step,
+                           double macs, double dram_words, struct hypar_prediction *out)
+{
+    struct array_work work = { macs, dram_words, out->comm_bytes / HP_WORD_BYTES };
+    out->energy_j = hp_array_energy_j(&work, &step->device, step->link_j_per_bit,
+                                      problem->options->precision) +
+                    hp_idle_w(problem->machine) * out->step_s;
 }
 
 struct step_work hp_step_work(const struct problem *problem)
@@ -162,17 +167,14 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
                           struct hypar_prediction *out)
 {
     double bytes = hp_element_bytes(problem->options->precision, false);
-    double samples = (double)problem->graph->batch;
+    int n = hypar_machine_device_count(problem->machine);
     out->compute_s = work->operations / work->op_per_s;
     out->comm_s = comm_seconds(problem, partition, bytes);
     out->step_s = out->compute_s + out->comm_s;
-    out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
-    out->mfu = out->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
-                                     (work->peak_op_per_s * out->step_s)
-                               : 0;
     out->comm_bytes = 2 * bytes * partition->total_elements;
-    out->energy_j =
-        energy(problem, work, p, partition) + hp_idle_w(problem->machine) * out->step_s;
+    predict_speed(problem, work, out);
+    predict_energy(problem, work, work->macs,
+                   bytes / HP_WORD_BYTES * 3 * n * hp_partition_footprint(p, partition), out);
 }
 
 /* The busiest device --------------------------------------------------------------------- */
@@ -298,14 +300,25 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
     out->state_bytes = hp_plan_fullest(found->plan, 0).need;
 }
 
-void hp_predict_step(const struct problem *problem, struct hypar_found *found)
+static void predict_step(const struct problem *problem, const struct step_work *work,
+                         struct hypar_found *found)
 {
     struct hypar_prediction *p = &found->prediction;
-    double samples = (double)problem->graph->batch;
     p->comm_s = p->step_s - p->compute_s;
-    p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
-    p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
-                                 (hp_step_work(problem).peak_op_per_s * p->step_s)
-                           : 0;
+    predict_speed(problem, work, p);
     p->state_bytes = hp_plan_fullest(found->plan, 0).need;
+}
+
+void hp_predict_step(const struct problem *problem, struct hypar_found *found)
+{
+    struct step_work work = hp_step_work(problem);
+    predict_step(problem, &work, found);
+}
+
+void hp_predict_closed(const struct problem *problem, double macs_again, double dram_words,
+                       struct hypar_found *found)
+{
+    struct step_work work = hp_step_work(problem);
+    predict_step(problem, &work, found);
+    predict_energy(problem, &work, work.macs + macs_again, dram_words, &found->prediction);
 }

@@ -25,6 +25,12 @@ struct step_work hp_step_work(const struct problem *problem);
  * what is left of the step, speed and state. */
 void hp_predict_step(const struct problem *problem, struct hypar_found *found);
 
+/* The same, and the energy, which follows from found->prediction.comm_bytes and from
+ * `macs_again`, multiply-adds of recomputation, and `dram_words`, which all devices read and
+ * write. */
+void hp_predict_closed(const struct problem *problem, double macs_again, double dram_words,
+                       struct hypar_found *found);
+
 /* All of a prediction that follows from the partition alone: not state_bytes; computation is
  * taken to be divided evenly. */
 void hp_predict_partition(const struct problem *problem, const struct step_work *work,

@@ -622,6 +622,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def load(folder, modules, optimizer):
 >     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     if not os.path.exists(os.path.join(folder, ".metadata")):
+>         raise Refused(f"load: '{folder}' is no folder that save() wrote")
 >     mine, places = named(modules), {}
 >     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
 >     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
@@ -1115,6 +1117,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def load(folder, modules, optimizer):
 >     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     if not os.path.exists(os.path.join(folder, ".metadata")):
+>         raise Refused(f"load: '{folder}' is no folder that save() wrote")
 >     mine, places = named(modules), {}
 >     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
 >     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
@@ -1404,6 +1408,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def load(folder, modules, optimizer):
 >     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     if not os.path.exists(os.path.join(folder, ".metadata")):
+>         raise Refused(f"load: '{folder}' is no folder that save() wrote")
 >     mine, places = named(modules), {}
 >     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
 >     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():

@@ -42,6 +42,9 @@ static void test_intervals(void **state)
         double low_s, high_s; /* of a step of a second */
     } cases[] = {
         { { .rows = 0 }, 1 / 1.6, 1.6 },
+        { { .rows = 0, .bias = 0.38, .spread = 0.394 }, 1 / 1.6, 2.4228642144401475 },
+        { { .rows = 0, .bias = -0.38, .spread = 0.394 }, 0.4127346444097241, 1.6 },
+        { { .rows = 0, .bias = 0.1, .spread = 0.1 }, 1 / 1.6, 1.6 },
         { { .rows = 9, .bias = 0, .spread = 0.1 }, 0.87971261, 1.13673487 },
         { { .rows = 9, .bias = 0.05, .spread = 0.1 }, 0.92481644, 1.19501651 },
         { { .rows = 9, .bias = -0.05, .spread = 0 }, 0.951229425, 0.951229425 },
@@ -56,6 +59,13 @@ static void test_intervals(void **state)
         near(long_one.low_s, 20 * one.low_s, "low");
         near(long_one.high_s, 20 * one.high_s, "high");
         assert_int_equal(one.from.rows, cases[i].from.rows);
+        if (!cases[i].from.rows && cases[i].from.spread > 0) { /* as wide as with rows */
+            struct hypar_calibration measured = cases[i].from;
+            measured.rows = 9;
+            struct hypar_interval of_rows = hp_interval(&measured, 1, &parts);
+            assert_true(wide.low_s <= of_rows.low_s && wide.high_s >= of_rows.high_s);
+            continue;
+        }
         assert_true(cases[i].from.rows ? wide.low_s < one.low_s && wide.high_s > one.high_s
                                        : wide.low_s == one.low_s);
     }
@@ -145,6 +155,29 @@ static void test_which(void **state)
         snprintf(word, sizeof word, "cluster:1x8,device=%s+cluster:1x8,device=k80",
                  row->device);
         assert_int_equal(of(word, &framework, false).rows, 0);
+        near(of(word, &framework, false).spread, row->is.spread, word);
+    }
+}
+
+/* Other figures than the table's have no measured steps, also beside usual devices of the same
+ * name, and the interval does not become narrower for them. */
+static void test_changed(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "full:2,device=h200,bf16=100TFLOP/s",
+        "cluster:1x8,device=h200+cluster:1x8,device=h200,bf16=100TFLOP/s",
+        "cluster:1x8,device=h200,bf16=100TFLOP/s+cluster:1x8,device=h200",
+    };
+    struct hypar_framework fsdp = { .name = "fsdp" };
+    struct hypar_calibration usual = of("full:2,device=h200", &fsdp, false);
+    assert_int_equal(of("full:2,device=h200,memory=40GB", &fsdp, false).rows, usual.rows);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct hypar_calibration c = of(words[i], &fsdp, false);
+        assert_int_equal(c.rows, 0);
+        assert_string_equal(c.on, "h200");
+        near(c.bias, usual.bias, words[i]);
+        near(c.spread, usual.spread, words[i]);
     }
 }
 
@@ -154,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_convolutions), cmocka_unit_test(test_convolution_share),
         cmocka_unit_test(test_alike),        cmocka_unit_test(test_which),
+        cmocka_unit_test(test_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

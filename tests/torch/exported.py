@@ -228,10 +228,49 @@ def tagged():
     return Tagged(), {"ids": numbers(VOCABULARY, BATCH, LENGTH)}, numbers(16, BATCH, LENGTH)
 
 
+class Widened(nn.Module):
+    """Each block computes a part of itself in fp32: it casts what that part reads, and the part's result back."""
+
+    def __init__(self, width=WIDTH):
+        super().__init__()
+        self.first, self.second, self.norm = nn.Linear(width, 4 * width), nn.Linear(2 * width, width), nn.LayerNorm(width)
+        self.rate = nn.Parameter(torch.zeros(2 * width))
+
+    def forward(self, x):
+        a, b = self.first(self.norm(x)).chunk(2, -1)
+        a, b = a.float(), b.float()
+        y = torch.exp(-torch.exp(self.rate.float()) * a.abs()) * b + a.tanh() * b.sigmoid()
+        return x + self.second(y.to(x.dtype))
+
+
+class Wide(nn.Module):
+    def __init__(self, layers=3):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(VOCABULARY, WIDTH), nn.Linear(WIDTH, 16)
+        self.blocks = nn.ModuleList(Widened() for _ in range(layers))
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def wide():
+    return Wide(), {"ids": numbers(VOCABULARY, BATCH, LENGTH)}, numbers(16, BATCH, LENGTH)
+
+
+def mamba():
+    import transformers
+    c = transformers.MambaConfig(vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=2, use_cache=False)
+    ids = numbers(VOCABULARY, BATCH, 16)
+    return transformers.MambaForCausalLM(c), {"input_ids": ids, "labels": ids.clone()}, None
+
+
 LLAMA = {**SIZES, "num_key_value_heads": 2}
 NETS = {
     "dlrm": dlrm, "lstm-words": words(nn.LSTM), "gru-words": words(nn.GRU), "t5-dropout": t5, "mixtral-4": mixtral, "bert-512": bert, "unet-time": unet, "vae-images": vae,
-    "clip": clip, "whisper-64": whisper(4 * WIDTH, 16, 128, 64), "vit-3": vit(3, 96, 10, True), "convnext": convnext, "mobile": mobile, "mixer": mixer, "tagged": tagged,
+    "clip": clip, "whisper-64": whisper(4 * WIDTH, 16, 128, 64), "vit-3": vit(3, 96, 10, True), "convnext": convnext, "mobile": mobile, "mixer": mixer, "tagged": tagged, "wide": wide, "mamba": mamba,
     "llama-4": hugging("LlamaConfig", "LlamaForCausalLM", True, **{**LLAMA, "num_hidden_layers": 4}),
     "gpt2-4": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=4, n_head=4, n_positions=256),
     "qwen3": hugging("Qwen3Config", "Qwen3ForCausalLM", True, head_dim=16, **LLAMA),
@@ -264,6 +303,8 @@ PLANS = [
     ("opt", 4, "--data 2 --pipeline 2 --micro-batches 2"),
     ("olmo2", 4, "--data 2 --tensor 2"),
     ("gru-words", 2, "--data 2 --micro-batches 2"),
+    ("wide", 2, "--data 2"),
+    ("mamba", 2, "--data 2"),
 ]
 HOW = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "measured": True}
 CASES = [(words.replace("--", "").replace(" ", "-"), net, ranks, {"words": words, **HOW}) for net, ranks, words in PLANS]

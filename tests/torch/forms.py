@@ -625,6 +625,39 @@ class Forms(unittest.TestCase):
         made = graph(nn.Sequential(nn.Linear(6, 6), nn.GELU(), nn.LayerNorm(6), nn.RMSNorm(6)), torch.randn(3, 6))
         self.assertFalse(any("forward_steps" in op.attrs for op in made.ops))
 
+    def test_widened(self):
+        """What a model computes in fp32 where its parameters are in 16 bits: between its casts, and where one operand is in fp32."""
+        class Scaled(nn.Module):
+            def __init__(self, widen):
+                super().__init__()
+                self.first, self.second, self.rate, self.widen = nn.Linear(32, 64), nn.Linear(64, 5), nn.Parameter(torch.zeros(64)), widen
+
+            def forward(self, x):
+                x = self.first(x)
+                y = x.float() if self.widen else x
+                y = (torch.exp(y) * self.rate).to(x.dtype)
+                return self.second(y + x)
+        x = torch.randn(256, 32)
+        made = graph(Scaled(True), x)
+        self.assertEqual([(op.kind, op.wide) for op in made.ops], [
+            ("linear", False), ("identity", True), ("exp", True), ("mul", True), ("identity", False), ("add", False), ("linear", False), ("cross_entropy", False)])
+        self.assertEqual(made.ops[5].inputs, ["identity_2", "first"])  # what is behind a cast reads the tensor itself where the model does
+        plain = graph(Scaled(False), x)
+        self.assertEqual([op.kind for op in plain.ops], ["linear", "exp", "mul", "add", "linear", "cross_entropy"])
+        self.assertFalse(any(op.wide for op in plain.ops))
+        peak = {}
+        for name, of, kinds in (("wide", made, ["--as", "eager"]), ("plain", plain, ["--as", "eager"]), ("compiled", made, ["--as", "compiled"])):
+            for precision in "fp32", "bf16":
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, "m.json")
+                    of.write(path)
+                    self.assertEqual(hypar.run("import", path)["ops"], len(of.ops))
+                    peak[name, precision] = hypar.run("plan", path, "--on", "full:1", "--planner", "dp", "--precision", precision, *kinds)["predicted"]["peak_memory_bytes"]
+        one = 256 * 64 * 2  # bytes of [256, 64] in bf16
+        self.assertEqual(peak["wide", "fp32"], peak["plain", "fp32"])
+        self.assertGreaterEqual(peak["wide", "bf16"], peak["plain", "bf16"] + one)  # of exp, which the backward half reads
+        self.assertLess(peak["compiled", "bf16"], peak["wide", "bf16"])
+
     def test_saved(self):
         """What PyTorch saves of norms and activations, of losses in 16 bits, of bags and of recurrent layers, as the model writes them."""
         class Norm(nn.Module):

@@ -688,11 +688,14 @@ def refusals(command):
             """Exit codes and lines of each rank: those of the script, and what Python would tell of a failure."""
             ended = run_ranks(ranks, script, function)
             lines = [p.stderr.splitlines() for p in ended]
-            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "Traceback", "def forward"))] for mine in lines]
+            return [p.returncode for p in ended], [[line for line in mine if line.startswith(("train.py", "loop.py", "resume.py", "Traceback", "def forward"))] for mine in lines]
         batches = [told(2, f"net:{name}", script) for script in ("train.py", "train.py-stages") for name in ("wide", "double", "few")]
         broken = told(2, "net:broken")[1][0]
         with open(os.path.join(folder, "loop.py"), "w") as file:
             file.write(REFUSED_LOOP)
+        with open(os.path.join(folder, "resume.py"), "w") as file:
+            file.write(REFUSED_FOLDER)
+        missing = told(2, "", "resume.py")
         failed = told(2, "net:outside"), told(2, "", "loop.py")
         measured = run_ranks(2, "train.py", "net:example", "2", "--measure")[0].stdout
         found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
@@ -713,6 +716,9 @@ def refusals(command):
     line = r"train.py: rank 1: IndexError: Target 99 is out of bounds\. \(.*train.py:\d+; HYPAR_DEBUG=1 in the environment shows all\)"
     if not all(codes == [1, 1] for codes, _ in failed) or failed[0][1][0] or len(failed[0][1][1]) != 1 or not re.fullmatch(line, failed[0][1][1][0]) or \
             failed[1][1] != [["loop.py: the batch: 'input' is float32 [8, 13], expected float32 [8, 12] on each replica"], []]:
+        return False
+    if missing[1] != [["resume.py: load: 'step-9' is no folder that save() wrote"], []]:
+        print(missing)
         return False
     wanted_one = r"train.py: rank 1: net:broken: FileNotFoundError: .*'nothing.pt' \(.*net.py:\d+\)"
     if len(broken) != 1 or not re.fullmatch(wanted_one, broken[0]) or not all(told_whole) or len(ratios) != 2 or any(abs(r - 1) > 0.1 for r in ratios):
@@ -822,6 +828,15 @@ mesh = train.device_mesh()
 _, x, y = wide()
 modules, step = train.parallelize(MyNet(), mesh, x, target=y)
 step(x, target=y)
+"""
+REFUSED_FOLDER = """
+import torch
+import train
+from net import example
+mesh = train.device_mesh()
+model, x, y = example()
+modules, step = train.parallelize(model, mesh, x, target=y)
+train.load("step-9", modules, torch.optim.SGD(modules.parameters()))
 """
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 

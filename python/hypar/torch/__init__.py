@@ -66,7 +66,7 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         target = torch.cat([target] * made.times) if isinstance(target, torch.Tensor) else target
 
         def attempt(whole):
-            translation = Translation(made.program, model, made.batch, args, kwargs, name, kinds, told, whole, bool(unknown))
+            translation = Translation(made.program, model, made.batch, args, kwargs, name, kinds, told, whole, bool(unknown), made.widths)
             return translation.run(*((None, None) if function else (loss, target)))
         result = translated(attempt, model, checked)
         result.undivided = [f"{Where(node)}: {function}" for function, node in dtensor.without_rule(made.whole, Host(made.whole, args, kwargs)).items()]

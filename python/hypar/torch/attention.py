@@ -153,7 +153,7 @@ class Scores:
                 return self._capped(graph, op)
             if op.kind == "affine" and not op.attrs.get("beta"):
                 self.scale *= op.attrs.get("alpha", 1)
-            elif op.kind != "reshape":
+            elif op.kind not in ("reshape", "identity"):
                 return None
             name = op.inputs[0]
         return graph.products[name]
@@ -218,9 +218,9 @@ def recognised(call, weights, v):
     graph = call.graph
     if not (weights.whole() and not weights.joined() and weights.view.is_contiguous() and not weights.view.storage_offset()):
         return None
-    op, dropped = graph.writer(weights), False
+    op, dropped = graph.writer(graph.before_cast(weights)), False
     if op is not None and op.kind == "dropout":
-        op, dropped = graph.writer_of(op.inputs[0]), True
+        op, dropped = graph.writer(graph.before_cast(graph.tensor(op.inputs[0]))), True
     if op is None or op.kind != "softmax":
         return None
     scores = Scores(graph, op.inputs[0])

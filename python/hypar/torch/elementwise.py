@@ -10,8 +10,7 @@ from .views import Tensor
 
 UNARY = {"relu": "relu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "log": "log", "sqrt": "sqrt",
          "erf": "erf", "abs": "abs", "neg": "neg", "hardswish": "hard_swish", "sin": "sin", "cos": "cos"}
-SAME = ("alias", "lift_fresh_copy", "to", "_to_copy", "type_as", "float", "double",
-        "requires_grad", "lift_fresh", "positive")
+SAME = ("alias", "lift_fresh_copy", "requires_grad", "lift_fresh", "positive")
 
 
 def unary(call, kind, x, **attrs):
@@ -31,6 +30,14 @@ for _name, _kind in UNARY.items():
     TABLE[_name] = lambda call, x, kind=_kind: unary(call, kind, x)
 for _name in SAME:
     TABLE[_name] = lambda call, x, *args, **kwargs: x
+
+
+@op("to", "_to_copy", "type_as", "float", "double")
+def cast(call, x, *args, **kwargs):
+    """The same numbers in another type: a tensor of its own where the parameters are in 16 bits. Casts of parameters are not told."""
+    if not isinstance(x, Tensor) or call.graph.writer(x) is None or x.size == ():
+        return x
+    return x if call.graph.is_wide(x.base) == (call.node in call.graph.wide_nodes) else unary(call, "identity", x)
 
 
 @op("detach")

@@ -15,8 +15,10 @@ from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export.graph_signature import InputKind
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.overrides import TorchFunctionMode
 
 from .functions import is_cast
+from .widths import Widths, in_16_bits, widths
 
 
 class Cannot(Exception):
@@ -127,6 +129,7 @@ class Exported(NamedTuple):
     times: int  # how often the example has what was given
     arguments: list  # its tensors, as scripts are given them
     counted: tuple  # (program, args, kwargs, prime): where the model fixes the batch, it with so many samples; else None
+    widths: Widths  # of program
 
 
 def export(model, args, kwargs, batch_dims, known):
@@ -156,7 +159,7 @@ def export(model, args, kwargs, batch_dims, known):
     args = tuple(example(name, names[name]) for name in positional)
     kwargs = {name: example(name, value) for name, value in kwargs.items()}
     shapes = {name: dynamic(name, value) for name, value in names.items()}
-    with _training(model), quiet():
+    with _training(model), quiet(), _CastsApart():
         try:
             program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
@@ -170,12 +173,45 @@ def export(model, args, kwargs, batch_dims, known):
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
+    _as_written(program)
     with quiet():
         smaller = _decomposed(program, args, kwargs, known)
+        in_short = _widths(model, smaller, args, kwargs, known)
     rows = [row for name, value in {**dict(zip(positional, args)), **kwargs}.items() for row in argument_rows(name, value, dims[name])]
     fixed = not any(map(_is_open, _sizes(program)))
     counted = _counted(model, program, args, kwargs, {**dims, None: batch * times}) if fixed else None
-    return Exported(program, smaller, batch * times, args, kwargs, times, rows, counted)
+    return Exported(program, smaller, batch * times, args, kwargs, times, rows, counted, in_short)
+
+
+class _CastsApart(TorchFunctionMode):
+    """A cast to the type that a tensor has is a tensor of its own. Else later readers of a tensor are told to read the cast: they have the
+    same object."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function in (torch.Tensor.to, torch.Tensor.float, torch.Tensor.double, torch.Tensor.type_as) and args[0].is_floating_point():
+            given = [x.dtype if isinstance(x, torch.Tensor) else x for x in (*args[1:], *kwargs.values())]
+            fixed = {torch.Tensor.float: torch.float32, torch.Tensor.double: torch.float64}.get(function)
+            kind = next((x for x in (fixed, *given) if isinstance(x, torch.dtype)), None)
+            if kind == args[0].dtype:
+                return args[0].to(kind, copy=True)
+        return function(*args, **kwargs)
+
+
+def _widths(model, program, args, kwargs, known):
+    """What a program is where the parameters are in 16 bits: the model is traced a second time, so."""
+    casts = any(is_cast(n) or torch.float32 in n.kwargs.values() for n in program.graph.nodes if n.op == "call_function")
+    for buffers in (False, True) if casts else ():
+        try:
+            with _training(model), in_16_bits(model, buffers) as narrow, _CastsApart():
+                given, named = torch.utils._pytree.tree_map(narrow, (args, kwargs))
+                short = torch.export.export(model, given, named, strict=False)
+                _inline(short.graph_module)
+                short = _decomposed(short, given, named, known)
+                return widths(program, short, Host(program, args, kwargs).values, Host(short, given, named))
+        except Exception:  # of whatever kind: a model that cannot be in 16 bits
+            continue
+    return Widths()
 
 
 def _fixes_some(program, given, dims):
@@ -382,7 +418,7 @@ def _casts_kept(program):
 def _as_written(program):
     """Copies are casts again."""
     for node in program.graph.nodes:
-        if _is_idle(node) and node.target is torch.ops.aten._to_copy.default:
+        if _is_idle(node) and node.target in (torch.ops.aten._to_copy.default, torch.ops.aten.to.dtype):
             node.target, node.args, node.kwargs = torch.ops.aten.to.dtype, (node.args[0], node.meta["val"].dtype), {}
     program.graph_module.recompile()
 

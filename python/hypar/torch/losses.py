@@ -33,7 +33,7 @@ def _others(translation, more=1):
 
 def cross_entropy(call, x, target, ignore_index=-100):
     """x [..., classes]; target: as many labels, in any shape."""
-    x = call.tensor(x)
+    x = call.graph.before_cast(call.tensor(x))  # the loss counts what it converts
     lead = in_order(x)
     labels = target.value.reshape(lead.size[:-1])
     made_up, any_ignored = ignored(call, target, ignore_index)
@@ -56,7 +56,8 @@ def cross_entropy(call, x, target, ignore_index=-100):
     call.graph.sources[ids.base] = target.node
     if stop is not None and stop - start < labels.shape[-1]:
         call.graph.kept_ids[ids.base] = (tuple(labels.shape), start, stop)
-    wide = call.t.loss_name or is_in_fp32(call.node.args[0], call.t.host)  # a loss beside the model is given outputs in fp32
+    given = call.node.args[0]
+    wide = call.t.loss_name or given in call.graph.wide_nodes or not call.graph.wide_nodes and is_in_fp32(given, call.t.host)  # a loss beside the model is given outputs in fp32
     return call.add("cross_entropy", [lead, ids], {} if wide else {"upcast": 0}, (), None, name="loss")
 
 
@@ -383,7 +384,7 @@ def smooth_l1(call, x, target, beta=1.0):
 
 
 PAIRS = {"binary_cross_entropy_with_logits": logits_entropy, "binary_cross_entropy": plain_entropy, "huber_loss": huber, "smooth_l1_loss": smooth_l1}
-KEEP_SIGN = ("reduce_mean", "reduce_sum", "reduce_max", "reshape", "slice", "transpose", "expand", "gather_elements", "concat", "clip", "add")
+KEEP_SIGN = ("identity", "reduce_mean", "reduce_sum", "reduce_max", "reshape", "slice", "transpose", "expand", "gather_elements", "concat", "clip", "add")
 
 
 def of_pairs(call, name, bound):

@@ -12,16 +12,17 @@ from . import files, safetensors
 from .views import Tensor
 
 
-LAYOUT = ("reshape", "transpose", "slice", "split", "expand", "affine", "concat", "pad")
+MOVES = ("reshape", "transpose", "slice", "split", "expand", "concat", "pad")  # the same elements in other places
+LAYOUT = (*MOVES, "affine", "identity")
 
 
 class Op:
     """An operator. `path` is its module's, `leaf` whether that has no modules inside, `given` a name that it keeps, `node`
-    the one of the exported graph that it was written for."""
+    the one of the exported graph that it was written for; is `wide`: in fp32 where the parameters are in 16 bits."""
 
-    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given, node):
+    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given, node, wide=False):
         self.name, self.kind, self.inputs, self.attrs, self.outputs = name, kind, inputs, attrs, outputs
-        self.path, self.leaf, self.given, self.node = path, leaf, given, node
+        self.path, self.leaf, self.given, self.node, self.wide = path, leaf, given, node, wide
         self.begin = None  # of an operator that the model writes out: the node that it reads
 
     def wanted(self, taken):
@@ -62,6 +63,7 @@ class Graph:
         self.given = {}  # by output of an operator on each element: its input as it was seen
         self._samples = {}  # by name of a tensor: the dimension that holds them, or None
         self.node = None  # of the exported graph, which operators are written for now
+        self.wide_nodes = frozenset()  # nodes of values that are in fp32 where the parameters are in 16 bits
         self.end, self.loss = None, ""  # the operator that is the loss, and what to tell of it
         self.chosen = {}  # by output of an operator that is not known and gives integers: where it is
         self.told = set()  # parameters of which a note or a refusal tells that the loss does not reach them
@@ -110,7 +112,9 @@ class Graph:
         while inputs and inputs[-1] is None:
             inputs.pop()
         outputs = [name] + [f"{name}:{s}" for s in suffixes]
-        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given, self.node)
+        moved = kind in MOVES
+        wide = moved and any(map(self.is_wide, inputs)) or not moved and bool(shapes[0]) and self.node in self.wide_nodes
+        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given, self.node, wide)
         self.ops.append(op)
         result = []
         for output, shape in zip(outputs, shapes):
@@ -124,6 +128,18 @@ class Graph:
 
     def writer_of(self, name):
         return self._writer.get(name)
+
+    def is_wide(self, name):
+        """Is a tensor in fp32 where the parameters are in 16 bits?"""
+        op = self.writer_of(name)
+        return op is not None and op.wide
+
+    def before_cast(self, tensor):
+        """What a tensor is a cast of, to another type, or the tensor itself."""
+        op = self.writer(tensor)
+        if op is None or op.kind != "identity":
+            return tensor
+        return Tensor(op.inputs[0], tensor.shape, tensor.sample, tensor.view, tensor.groups)
 
     def tensor(self, name):
         """A tensor by its name."""
@@ -200,7 +216,8 @@ class Graph:
             sizes = [b - a for a, b in parts]
             at = self.ops.index(first)
             outputs = [first.name] + [f"{first.name}:y{i}" for i in range(1, len(ops))]
-            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None, first.node)
+            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None, first.node,
+                              first.wide)
             self.ops = [op for op in self.ops if op not in ops]
             self._rename(rename)
 
@@ -225,7 +242,7 @@ class Graph:
         """The file's text: one input, parameter or operator per line, as hypar itself writes it."""
         def lines(items):
             return "[\n    " + ",\n    ".join(map(json.dumps, items)) + "\n  ]" if items else "[]"
-        ops = [{"name": op.name, "kind": op.kind, "inputs": op.inputs, **({"attrs": op.attrs} if op.attrs else {})}
+        ops = [{"name": op.name, "kind": op.kind, "inputs": op.inputs, **({"attrs": op.attrs} if op.attrs else {}), **({"fp32": True} if op.wide else {})}
                for op in self.ops]
         members = [("format", '"hypar-graph/1"'), ("name", json.dumps(self.name)), ("batch", str(self.batch))]
         if weights:

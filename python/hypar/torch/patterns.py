@@ -5,7 +5,7 @@ import operator
 
 import torch
 
-from .functions import CASTS, name_of
+from .functions import CASTS, is_cast, name_of
 from .saved import bytes_by_element, kernels_of
 from .views import Tensor
 
@@ -38,12 +38,15 @@ def written(call, y, x):
     op = y is not None and _op_of(call.graph, y)
     if op:
         op.begin = strip(x)
-        nodes = _between(call, op.begin)
+        nodes = _between(call.node, op.begin, call.t.host)
         kinds = tuple(name_of(n) for n in nodes)
         if kinds not in call.t.kernels:
-            call.t.kernels[kinds] = kernels_of(nodes, call.t.host), bytes_by_element(nodes, op.begin, call.t.host)
+            short = call.t.widths.twin.get(call.node), call.t.widths.twin.get(op.begin), call.t.widths.host
+            short = None if None in short else (_between(*short), *short[1:])
+            call.t.kernels[kinds] = kernels_of(nodes, call.t.host), bytes_by_element(nodes, op.begin, call.t.host, short)
         counts, saved = call.t.kernels[kinds]
         op.attrs.update({key: n for key, n in zip(("forward_steps", "backward_steps"), counts or (1, 1)) if n > 1})
+        op.wide = call.node in call.graph.wide_nodes and not any(map(is_cast, nodes))  # else its casts count in what is saved
         op.attrs.update(zip(SAVED, saved or ()))
     return y
 
@@ -62,12 +65,12 @@ def _op_of(graph, y):
     return op
 
 
-def _between(call, first):
-    """The nodes of this one's value that follow from `first`, but for what is known, in their order."""
-    found, left = set(), [call.node]
+def _between(last, first, host):
+    """The nodes of the value of `last` that follow from `first`, but for what is known, in their order."""
+    found, left = set(), [last]
     while left:
         node = left.pop()
-        if node is not first and node not in found and node.op == "call_function" and node not in call.t.host.values:
+        if node is not first and node not in found and node.op == "call_function" and node not in host.values:
             found.add(node)
             left += node.all_input_nodes
     return sorted(found)

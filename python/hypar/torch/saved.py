@@ -83,11 +83,16 @@ def _run(nodes, host, mode):
             sum(x.untyped_storage().nbytes() for x in own if not x.is_floating_point()))
 
 
-def bytes_by_element(nodes, x, host):
+def bytes_by_element(nodes, x, host, short=None):
     """Of nodes that are an operator of our own that reads x: bytes that autograd saves for each element of x, beside x itself; where the
-    parameters are in fp32, and where they are in 16 bits. None: it cannot be told."""
+    parameters are in fp32, and where they are in 16 bits. None: it cannot be told.
+
+    short: the three of the same model in 16 bits; None: they are told from those in fp32"""
     found = []
     for kind in torch.float32, torch.bfloat16:
+        least = kind.itemsize
+        if short and found:
+            (nodes, x, host), kind = short, None
         with FakeTensorMode(allow_non_fake_inputs=True) as mode:
             try:
                 values = _Values(host, mode, kind)
@@ -97,8 +102,8 @@ def bytes_by_element(nodes, x, host):
             read = values.of(x)
             more = sum(t.untyped_storage().nbytes() for t in own.values()) - (0 if storage(read) in every else read.nbytes)
             last = values.env[nodes[-1]]  # a product saves it, as wide as it is; the graph has it in the type of the parameters
-            if last.itemsize > kind.itemsize and any(name_of(user) in ("mul", "div") for user in nodes[-1].users):
-                more += last.numel() * (last.itemsize - kind.itemsize)
+            if last.itemsize > least and any(name_of(user) in ("mul", "div") for user in nodes[-1].users):
+                more += last.numel() * (last.itemsize - least)
             found.append(max(0, more // read.numel()))
     return tuple(found)
 

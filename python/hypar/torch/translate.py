@@ -13,6 +13,7 @@ from .network import Graph
 from .functions import PRODUCTS, base_name, name_of
 from .saved import saved_of
 from .views import Tensor
+from .widths import Widths
 
 
 class Known:
@@ -145,12 +146,14 @@ class Translation:
     unmade    do zeros stand for buffers on meta?
     eps       the distance of numbers from 1 in the model's type of the fewest digits"""
 
-    def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=(), unmade=False):
+    def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=(), unmade=False,
+                 widths=Widths()):
         self.loss_name, self.whole, self.unmade = loss_name, whole, unmade
         self.program, self.model, self.batch = program, model, batch
         self.example = args, kwargs
         self.host = Host(program, args, kwargs)
         self.graph = Graph(name, batch, kinds)
+        self.widths, self.graph.wide_nodes = widths, widths.wide
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these

@@ -186,6 +186,12 @@ static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *sha
         take_shape(f, shapes->pattern[known]);
         return HYPAR_OK;
     }
+    if (f->arena != shapes->arena) {
+        f->arena = shapes->arena;
+        struct pattern *kept = NEW(f->arena, struct pattern, 1);
+        *kept = *f->pattern;
+        f->pattern = kept;
+    }
     TRY(find_shape(f, writers, err));
     add_shape(f, shapes, key, bytes);
     return HYPAR_OK;
@@ -194,7 +200,6 @@ static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *sha
 static enum hypar_status find(struct finder *f, struct shapes *shapes,
                               const struct exchange_sides *s, struct hypar_error *err)
 {
-    struct pattern *p = f->pattern;
     TRY(hp_cut(&f->cut, f->scratch, s->writer, s->n_writers, s->reader, s->n_readers, err));
     f->cut.division = s->division;
     f->cut.over = s->over;
@@ -203,7 +208,8 @@ static enum hypar_status find(struct finder *f, struct shapes *shapes,
         keep_borders(f);
         count_elements(f, s);
     }
-    p->aligned = s->division == DIVIDE_NOT && hp_is_aligned(p, s->writer, s->reader);
+    f->pattern->aligned =
+        s->division == DIVIDE_NOT && hp_is_aligned(f->pattern, s->writer, s->reader);
     return HYPAR_OK;
 }
 
@@ -216,8 +222,10 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = sides->n_writers;
     f.pattern->n_readers = sides->n_readers;
-    *out = f.pattern;
+    if (shapes && !shapes->arena)
+        shapes->arena = arena;
     enum hypar_status status = find(&f, shapes, sides, err);
+    *out = f.pattern;
     hp_arena_release(scratch, mark);
     return status;
 }

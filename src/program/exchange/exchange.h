@@ -65,15 +65,17 @@ struct exchange_sides {
 /* Patterns found before, by who accesses which of their cells: patterns with the same key
  * differ in sizes alone. Zero-initialised is empty. */
 struct shapes {
+    struct arena
+        *arena; /* of the patterns; NULL: the one that the next pattern is taken from */
     struct table keys;
     const struct pattern **pattern;
     int n, capacity;
 };
 
 /* Find the pattern. The result is taken from `arena`, everything else from `scratch` and given
- * back. The result may share lists with patterns in `shapes`, which lie in the same arena;
- * NULL: it shares nothing. HYPAR_UNSUPPORTED if there are too many cells, HYPAR_INFEASIBLE if
- * the holders of a cell cannot form groups of equal size. */
+ * back. The result may share lists with patterns in `shapes`, and is taken from their arena if
+ * it is the first of its shape; NULL: it shares nothing. HYPAR_UNSUPPORTED if there are too
+ * many cells, HYPAR_INFEASIBLE if the holders of a cell cannot form groups of equal size. */
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
                                   struct shapes *shapes, const struct exchange_sides *sides,
                                   struct pattern **out, struct hypar_error *err);

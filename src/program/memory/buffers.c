@@ -218,10 +218,20 @@ static void note_operand(struct buffer_finder *f, int body, struct operand_use *
             note_part(f, body, u, part);
 }
 
+/* Are the errors of two tensors as wide? Else an error is converted, and not handed on. */
+static bool as_wide(const struct buffer_finder *f, int a, int b)
+{
+    const struct hypar_plan *plan = f->program->plan;
+    return hp_held_bytes(plan, (struct place){ .tensor = a, .grad = true }) ==
+           hp_held_bytes(plan, (struct place){ .tensor = b, .grad = true });
+}
+
 /* The addition that hands an error on, of what is not sent between devices; -1. */
 static int handed_by(const struct buffer_finder *f, int body, struct place place)
 {
     int op = f->nodes && place.grad ? hp_handed_by(f->graph, &f->held, place.tensor) : -1;
+    if (op >= 0 && !as_wide(f, place.tensor, f->graph->ops[op].tensor[2]))
+        return -1;
     int e = op < 0 ? -1 : f->exchange_of[hp_place_index(place)];
     bool sent = e >= 0 && hp_exchange_pattern(f->program->lowering, body, e)->n_comms > 0;
     return sent ? -1 : op;
@@ -625,10 +635,9 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     struct buffer *b = &f->buffer[i];
     const struct boxes *kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
-    bool copied =
-        f->in_order && !f->nodes && !b->held_past_slot && !b->held_until_action &&
-        b->end >= 0 && kept->n > 0 &&
-        hp_is_worth_a_copy((double)all_elements(kept), (double)hp_box_elements(&b->box));
+    bool copied = f->in_order && !f->nodes && !b->held_past_slot && !b->held_until_action &&
+                  b->end >= 0 && kept->n > 0 &&
+                  2 * all_elements(kept) <= hp_box_elements(&b->box);
     if (kept->n > 0 && !copied) {
         int half_end = f->nodes && b->held_until_action ? sender_end(f, p, b) : -1;
         b->held_until_action = b->held_past_slot = false;

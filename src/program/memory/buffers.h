@@ -79,7 +79,7 @@ enum span {
 };
 
 /* The term that a tensor of the graph counts in. Tensors that are to count in a term of their
- * own get it here; struct op_extra names the terms of all other tensors. */
+ * own get it here; saved.c names the terms of all other tensors. */
 static inline enum tensor_term hp_term_of(const struct hypar_graph *graph, struct place place,
                                           enum span span)
 {
@@ -105,7 +105,7 @@ struct buffer_finder {
     int only;         /* of this device; -1: of all ... */
     const bool *some; /* ... of which it is true; NULL: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
-    bool host;        /* of hp_op_extras() */
+    bool host;        /* extra tensors are those of the framework's kernels for processors */
     bool nodes; /* the backward passes of an operator are done together, with the first of them
                  */
     struct arena arena, scratch; /* for the whole, for the comm at hand */
@@ -140,41 +140,8 @@ void hp_begin_place(struct buffer_finder *finder);
  * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
 
-/* A tensor that the backward half of an operator needs beside the tensors of the graph. */
-struct op_extra {
-    int operand;        /* each part's is as large as the part's box of this operand ... */
-    int64_t per_sample; /* ... or if this is above 0, has so many elements for each sample */
-    int each_bytes;     /* of each element */
-    bool kept;          /* from the forward half; else during the last backward pass alone */
-    bool mask; /* of a dropout; all other extra tensors are the framework's, the executor
-                  has none of them */
-    enum tensor_term term;
-};
-
-/* The extra tensors of an operator; returns their number. `host`: of the framework's kernels
- * for processors, not for the plan's devices. */
-enum { MOST_EXTRAS = 3 };
-int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out);
-
-/* The elements of an extra tensor of one part. */
-struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra);
-
-/* How long extra tensors last that are kept: numbers of passes of the training graph. */
-struct extra_span {
-    int first;
-    int last;   /* the operator's last backward pass; -1: it has none, and no extra tensors */
-    bool again; /* `first` is a pass that computes the output again */
-};
-struct extra_span hp_extra_span(const struct lowering *lowering, int op);
-
-/* The buffers of a body's extra tensors; they stay until the next call. */
+/* The buffers of a body's extra tensors: those that backward halves need in addition to the
+ * tensors of the graph (saved.c). They stay until the next call. */
 void hp_find_extras(struct buffer_finder *finder, int body, bool masks_only);
-
-/* What the backward half reads of a buffer is copied out of it if that is at most half of the
- * buffer. Both numbers are elements. */
-static inline bool hp_is_worth_a_copy(double read, double whole)
-{
-    return 2 * read <= whole;
-}
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

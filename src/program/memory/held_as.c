@@ -28,15 +28,22 @@ static bool takes_part(const struct op *op)
     return op->kind == OP_SLICE || op->kind == OP_SPLIT;
 }
 
-/* What lasts stays by itself: a view of it is of one micro-batch. A gradient that others add to
- * is not the one that the view's reader settled. What is computed again of a kept value is held
- * apart from it. */
+/* Does a view have another precision than its input? */
+static bool is_cast(const struct hypar_plan *plan, const struct op *op)
+{
+    return hp_held_bytes(plan, (struct place){ .tensor = op->tensor[0] }) !=
+           hp_held_bytes(plan, (struct place){ .tensor = op->tensor[1] });
+}
+
+/* A cast to another precision has elements of its own. What lasts stays by itself: a view of it
+ * is of one micro-batch. A gradient that others add to is not the one that the view's reader
+ * settled. What is computed again of a kept value is held apart from it. */
 static bool may_be_input(const struct lowering *s, int i, int kind, enum views views)
 {
     const struct hypar_graph *g = s->graph;
     const struct op *op = &g->ops[i];
     bool part = views == VIEWS_AND_SLICES && kind != PLACE_GRADIENT && takes_part(op);
-    if (!(hp_is_view(op->nest) || part) ||
+    if (!(hp_is_view(op->nest) || part) || is_cast(s->plan, op) ||
         hp_place_lasts(g, false, (struct place){ .tensor = op->tensor[0] }))
         return false;
     if (kind == PLACE_AGAIN)

@@ -464,8 +464,7 @@ void hp_memory_free(struct memory_model *model)
 {
     if (!model)
         return;
-    struct arena arena = model->arena; /* the model lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&model->arena);
 }
 
 enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,
@@ -513,16 +512,8 @@ enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
                                     const struct hypar_lower_options *options,
                                     struct hypar_memory *memory, struct hypar_error *err)
 {
-    return hp_plan_memory(plan, options, NULL, memory, err);
-}
-
-enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
-                                 const struct hypar_lower_options *options,
-                                 struct lowering_cache *cache, struct hypar_memory *memory,
-                                 struct hypar_error *err)
-{
     struct hypar_program *program;
-    TRY(hp_lower(&program, plan, options, cache, err));
+    TRY(hp_lower(&program, plan, options, NULL, err));
     struct memory_model *model = hp_memory(program, NULL);
     memcpy(memory, model->device, (size_t)model->n_devices * sizeof *memory);
     hp_memory_free(model);

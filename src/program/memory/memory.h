@@ -20,8 +20,6 @@
 
 #include "program/blocks.h"
 
-struct lowering_cache; /* of a lowering (program/lowering.h) */
-
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
     const bool *devices; /* to look at these alone: nothing is known of others; NULL: all */
@@ -63,15 +61,10 @@ static inline int hp_memory_at(const struct memory_model *model, int device, int
     return model->actions[device] + own;
 }
 
-/* `options` may be NULL. To be released with hp_memory_free(). */
+/* The program needs no tasks: hp_lower() suffices. `options` may be NULL. To be released with
+ * hp_memory_free(). */
 struct memory_model *hp_memory(const struct hypar_program *program,
                                const struct memory_options *options);
 void hp_memory_free(struct memory_model *model); /* NULL is allowed */
-
-/* hypar_plan_memory() with a shared cache of parts and patterns, or NULL. */
-enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
-                                 const struct hypar_lower_options *options,
-                                 struct lowering_cache *cache, struct hypar_memory *memory,
-                                 struct hypar_error *err);
 
 #endif /* PROGRAM_MEMORY_H */

@@ -6,7 +6,27 @@
 #include "plan/memory_terms.h"
 #include "program/memory/buffers.h"
 
-struct extra_span hp_extra_span(const struct lowering *lowering, int op)
+/* A tensor that the backward half of an operator needs beside the tensors of the graph. */
+struct op_extra {
+    int operand;        /* each part's is as large as the part's box of this operand ... */
+    int64_t per_sample; /* ... or if this is above 0, has so many elements for each sample */
+    int each_bytes;     /* of each element */
+    bool kept;          /* from the forward half; else during the last backward pass alone */
+    bool mask; /* of a dropout; all other extra tensors are the framework's, the executor
+                  has none of them */
+    enum tensor_term term;
+};
+
+enum { MOST_EXTRAS = 3 }; /* of an operator */
+
+/* How long extra tensors last that are kept: numbers of passes of the training graph. */
+struct extra_span {
+    int first;
+    int last;   /* the operator's last backward pass; -1: it has none, and no extra tensors */
+    bool again; /* `first` is a pass that computes the output again */
+};
+
+static struct extra_span find_span(const struct lowering *lowering, int op)
 {
     const struct training_graph *k = &lowering->training;
     struct extra_span span = { .last = -1 };
@@ -19,7 +39,8 @@ struct extra_span hp_extra_span(const struct lowering *lowering, int op)
     return span;
 }
 
-struct box hp_extra_box(const struct op_parts *parts, int part, const struct op_extra *extra)
+/* The elements of an extra tensor of one part. */
+static struct box box_of(const struct op_parts *parts, int part, const struct op_extra *extra)
 {
     const struct range *range = parts->range + part * parts->nest->n_axes;
     int sample = hp_sample_axis(parts->nest);
@@ -36,11 +57,11 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct op_parts *l = hp_parts_at(p, number);
-    struct extra_span span = hp_extra_span(f->program->lowering, op);
+    struct extra_span span = find_span(f->program->lowering, op);
     number = hp_node_number(f, p, hp_pass_at(p, number), part);
     return (struct buffer){
         .place = { .tensor = f->graph->ops[op].tensor[extra->operand] },
-        .box = hp_extra_box(l, part, extra),
+        .box = box_of(l, part, extra),
         .device = l->device[part],
         .backward = span.again,
         .kept = !span.again,
@@ -104,6 +125,12 @@ static int loss_bytes(const struct hypar_plan *plan, int op)
     return hp_precision_bytes(upcast ? HYPAR_FP32 : plan->precision);
 }
 
+/* The precision that an operator computes in. */
+static enum hypar_precision precision_of(const struct hypar_plan *plan, int op)
+{
+    return plan->graph->ops[op].fp32 ? hp_fp32_precision(plan) : plan->precision;
+}
+
 /* The row of an operator. If norms are kernels of their own, a norm keeps its input alone. */
 static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kind kind)
 {
@@ -117,7 +144,7 @@ static const struct eager_row *row_of(const struct hypar_plan *plan, enum op_kin
 static int told_bytes(const struct hypar_plan *plan, int op)
 {
     const struct op *at = &plan->graph->ops[op];
-    bool is_short = hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
+    bool is_short = hp_precision_bytes(precision_of(plan, op)) < hp_precision_bytes(HYPAR_FP32);
     int told =
         (int)hp_attr_int(at->nest->attrs, is_short ? ATTR_SAVED_SHORT : ATTR_SAVED_FP32, 0, -1);
     return told > 0 && row_of(plan, at->kind) == &nothing_saved ? 0 : told;
@@ -129,7 +156,7 @@ static int saved_bytes(const struct hypar_plan *plan, int op, bool host)
 {
     enum op_kind kind = plan->graph->ops[op].kind;
     const struct eager_row *row = row_of(plan, kind);
-    int each = hp_precision_bytes(plan->precision);
+    int each = hp_precision_bytes(precision_of(plan, op));
     if (kind == OP_CROSS_ENTROPY)
         return loss_tensors(plan) > 0 ? loss_bytes(plan, op) - each : 0;
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
@@ -167,7 +194,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
     int tensor =
             kind == OP_CROSS_ENTROPY ? loss_bytes(plan, op) : hp_precision_bytes(HYPAR_FP32),
         wide = (int)(wide_errors(plan, op) * tensor),
-        each = hp_precision_bytes(plan->precision);
+        each = hp_precision_bytes(precision_of(plan, op));
     bool eager = plan->simulation.framework.kernels == HYPAR_KERNELS_EAGER;
     int errors = eager && told_bytes(plan, op) != 0 ? row_of(plan, kind)->errors : 0;
     return errors * each + (wide > 0 ? wide - each : 0);
@@ -195,7 +222,7 @@ static int told_extras(const struct hypar_plan *plan, int op, bool host, struct 
     struct op_extra saved = { .kept = true, .term = TERM_activations };
     if (numbers > 0) {
         saved.per_sample = (int64_t)numbers;
-        saved.each_bytes = hp_precision_bytes(plan->precision);
+        saved.each_bytes = hp_precision_bytes(precision_of(plan, op));
         out[n++] = saved;
     }
     if (bytes > 0) {
@@ -216,7 +243,8 @@ static int64_t lstm_workspace(const struct hypar_plan *plan, int op)
     const struct hypar_shape *x = &plan->graph->tensors[at->tensor[0]].shape,
                              *y = &plan->graph->tensors[at->tensor[at->nest->n_inputs]].shape;
     enum { WIDTHS_APART = 256, APART = 64 }; /* rows of such widths are so many bytes apart */
-    int each = hp_precision_bytes(plan->precision), wide_each = hp_precision_bytes(HYPAR_FP32);
+    int each = hp_precision_bytes(precision_of(plan, op)),
+        wide_each = hp_precision_bytes(HYPAR_FP32);
     int64_t steps = y->dim[1], k = y->dim[2], wide = x->dim[2] > k ? x->dim[2] : k;
     int64_t state = (2 * each + 4 * wide_each) * wide + (2 * each + 2 * wide_each) * k;
     int64_t gates = 5 * each * k + (4 * k % WIDTHS_APART == 0 ? APART : 0);
@@ -242,7 +270,8 @@ static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *o
     enum { GRU_TENSORS = 3 }; /* as large as the output */
     const struct op *at = &plan->graph->ops[op];
     const struct nest *nest = at->nest;
-    int each = hp_precision_bytes(plan->precision), wide = hp_precision_bytes(HYPAR_FP32);
+    int each = hp_precision_bytes(precision_of(plan, op)),
+        wide = hp_precision_bytes(HYPAR_FP32);
     struct op_extra saved = { .kept = true, .term = TERM_activations };
     if (plan->simulation.framework.kernels != HYPAR_KERNELS_EAGER)
         return 0;
@@ -262,7 +291,9 @@ static int host_extras(const struct hypar_plan *plan, int op, struct op_extra *o
     return 1;
 }
 
-int hp_op_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
+/* The extra tensors of an operator; returns their number. `host`: of the framework's kernels
+ * for processors, not for the plan's devices. */
+static int list_extras(const struct hypar_plan *plan, int op, bool host, struct op_extra *out)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     bool loss = nest->kind == OP_CROSS_ENTROPY;
@@ -313,9 +344,9 @@ void hp_find_extras(struct buffer_finder *f, int body, bool masks_only)
     hp_begin_place(f);
     for (int i = 0; i < p->order.n; i++) {
         int op_pass = p->order.at[i].op_pass, op = s->training.op_pass[op_pass].op;
-        if (op_pass != hp_extra_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
+        if (op_pass != find_span(s, op).last || !hp_is_looked_at(f, hp_device_at(p, i)))
             continue;
-        int n = hp_op_extras(f->program->plan, op, f->host, extra);
+        int n = list_extras(f->program->plan, op, f->host, extra);
         for (int e = 0; e < n; e++)
             if (extra[e].mask || !masks_only)
                 add_own(f, buffer_of(f, p, i, &extra[e]));

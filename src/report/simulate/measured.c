@@ -50,9 +50,11 @@ static char *width_text(struct arena *arena, const struct hypar_interval *i)
 
 char *hp_interval_text(struct arena *arena, const struct hypar_interval *i)
 {
+    const char *why = i->from.on ? hp_arena_printf(arena, "figures of %s were changed",
+                                                   hp_shown(arena, i->from.on))
+                                 : "no such step was measured";
     if (!i->from.rows)
-        return hp_arena_printf(arena,
-                               "Not calibrated, no such step was measured: expect %s to %s.",
+        return hp_arena_printf(arena, "Not calibrated, %s: expect %s to %s.", why,
                                hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s));
     return hp_arena_printf(arena, "8 of 10 such steps take %s to %s (%s measured: %s).%s",
                            hp_time_text(arena, i->low_s), hp_time_text(arena, i->high_s),

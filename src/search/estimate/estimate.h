@@ -1,8 +1,8 @@
-/* search/estimate/estimate.h - the time and the memory of a step of a plan with stages,
- * estimated before there is a program. Internal.
+/* search/estimate/estimate.h - the time of a step of a plan with stages, estimated without
+ * tasks and without a simulation. Internal.
  *
  * The lowering (program/lowering.h) has the parts of each operator, and the messages that the
- * exchange rule sends between the parts. The estimate needs no tasks and no simulation:
+ * exchange rule sends between the parts. The estimate needs nothing else:
  *
  *   a stage     The time of a micro-batch in each phase (forward, backward, and gradients if
  *               the schedule separates them): the kernel times of the busiest device, and the
@@ -10,34 +10,17 @@
  *   a pipeline  Each group of devices goes through the slots of the schedule in order. A slot
  *               waits until its stage has received its inputs.
  *   the end     Gradients are summed during the last backward half. Then parameters are
- *               updated.
- *   memory      The sum of the state, of what the micro-batches in flight keep at each slot,
- *               and of the most that the current slot holds at one time. */
+ *               updated. */
 #ifndef SEARCH_ESTIMATE_ESTIMATE_H
 #define SEARCH_ESTIMATE_ESTIMATE_H
 
 #include "program/lowering.h"
 #include "sim/task_costs.h"
 
-/* The memory of the fullest device, without the framework's bytes. */
-struct memory_estimate {
-    struct fullest least; /* the state, and what micro-batches in flight keep */
-    struct fullest about; /* the estimate */
-    /* As if micro-batches in flight kept all that they touch. Infinite under a framework that
-     * goes by modules: copies of its parameters and gradients are not estimated. */
-    struct fullest most;
-};
-
-struct step_estimate {
-    double step_s; /* of pipedream: of a minibatch, once all stages are busy */
-    struct memory_estimate memory;
-};
-
-/* Estimate a step. `how` NULL: as the plan says. `limit_bytes`: the memory of each device; 0:
- * its own. Fails as hp_lower() does. */
-enum hypar_status hp_estimate(const struct hypar_plan *plan,
-                              const struct hypar_sim_options *how, double limit_bytes,
-                              struct step_estimate *out, struct hypar_error *err);
+/* Seconds of a step (of pipedream: of a minibatch, once all stages are busy). The program needs
+ * no tasks: hp_lower() suffices. `how` NULL: as the plan says. */
+double hp_estimate_step(const struct hypar_program *program,
+                        const struct hypar_sim_options *how);
 
 /* The parts of the estimate ------------------------------------------------------------- */
 
@@ -82,21 +65,14 @@ struct stage_costs hp_stage_costs(struct lowering *lowering, struct task_costs *
 double hp_step_seconds(const struct lowering *lowering, const struct stage_costs *costs,
                        struct arena *arena);
 
-/* The memory that the fullest device needs. */
-struct memory_estimate hp_estimate_memory(struct lowering *lowering, double limit_bytes,
-                                          struct arena *arena);
-
-/* By device: the number of stages on all devices before it. Stage s is stage number
- * schedule.place[s] of its device. */
-int *hp_first_stages(const struct lowering *lowering, struct arena *arena);
-
 /* The time of a pattern's comms, which start together: that of the longest comm, or of the link
  * that they occupy longest (*held_s, may be NULL). `of`: by comm, whether it counts; NULL: all
  * do. */
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
 
-/* Do all devices of a comm have the same slots? */
-bool hp_is_inside(const struct lowering *lowering, const struct comm *comm);
+/* The same of all comms, without caching their cost, which is taken from `arena`. */
+double hp_comms_seconds_once(struct task_costs *costs, const struct pattern *pattern,
+                             int element_bytes, struct arena *arena);
 
 #endif /* SEARCH_ESTIMATE_ESTIMATE_H */

@@ -4,16 +4,10 @@
 #include "cost/work.h"
 #include "search/estimate/estimate.h"
 
-double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
-                        int element_bytes, const bool *of, double *held_s)
+static double comms_seconds(struct task_costs *costs, const struct pattern *pattern,
+                            const struct pattern_cost *cost, const bool *of, double *held_s)
 {
     ticks longest = 0, most = 0;
-    if (held_s)
-        *held_s = 0;
-    if (pattern->n_comms == 0)
-        return 0;
-    const struct pattern_cost *cost =
-        hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE);
     struct arena_mark mark = hp_arena_mark(&costs->scratch);
     bool alone = pattern->n_comms == 1 && !held_s;
     ticks *held = alone ? NULL : NEW(&costs->scratch, ticks, costs->n_queues);
@@ -33,6 +27,29 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
     if (held_s)
         *held_s = hp_seconds(most);
     return hp_seconds(hp_latest(most, longest));
+}
+
+double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
+                        int element_bytes, const bool *of, double *held_s)
+{
+    if (held_s)
+        *held_s = 0;
+    if (pattern->n_comms == 0)
+        return 0;
+    return comms_seconds(costs, pattern,
+                         hp_pattern_cost(costs, pattern, element_bytes, WAITING_NONE), of,
+                         held_s);
+}
+
+double hp_comms_seconds_once(struct task_costs *costs, const struct pattern *pattern,
+                             int element_bytes, struct arena *arena)
+{
+    if (pattern->n_comms == 0)
+        return 0;
+    return comms_seconds(
+        costs, pattern,
+        hp_make_pattern_cost(costs, arena, pattern, element_bytes, WAITING_NONE, NULL, 0), NULL,
+        NULL);
 }
 
 /* The time that kernels lose beside a pattern's comms, on the device that loses most. */
@@ -60,7 +77,8 @@ static double lost_beside(struct task_costs *costs, const struct pattern *patter
     return hp_seconds(most);
 }
 
-bool hp_is_inside(const struct lowering *s, const struct comm *comm)
+/* Do all devices of a comm have the same slots? */
+static bool is_inside(const struct lowering *s, const struct comm *comm)
 {
     const int *list_of = s->schedule.list_of;
     for (int i = 1; i < comm->n_devices; i++)
@@ -69,7 +87,9 @@ bool hp_is_inside(const struct lowering *s, const struct comm *comm)
     return true;
 }
 
-int *hp_first_stages(const struct lowering *s, struct arena *arena)
+/* By device: the number of stages on all devices before it. Stage s is stage number
+ * schedule.place[s] of its device. */
+static int *first_stages(const struct lowering *s, struct arena *arena)
 {
     int n = hypar_machine_device_count(s->plan->machine), *first = NEW(arena, int, n + 1);
     for (int d = 0; d < n; d++)
@@ -201,7 +221,7 @@ static bool is_waited_for(const struct maker *m, const struct comm *comm, int st
         for (int k = 0; k < list->n_stages; k++)
             any |= list->stage[k] == stage;
     }
-    return any && !hp_is_inside(m->s, comm);
+    return any && !is_inside(m->s, comm);
 }
 
 /* One exchange passes a tensor to all stages that read it. Each of these stages waits for the
@@ -267,7 +287,7 @@ static void add_exchange(struct maker *m, int body, int number)
     if (!params)
         add_hop(m, body, e, pattern, stage);
     for (int c = 0; c < pattern->n_comms; c++)
-        m->of[c] = params || hp_is_inside(m->s, &pattern->comm[c]);
+        m->of[c] = params || is_inside(m->s, &pattern->comm[c]);
     double held_s, s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
     struct phase_walk *w = &m->walk[stage * N_PHASES + (int)phase];
     w->now_s += params ? lost_beside(m->costs, pattern, element_bytes(m, e)) : 0;
@@ -390,7 +410,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     struct maker m = { .s = s, .costs = costs, .out = &out, .scratch = &scratch };
     int n = out.n_stages;
     m.known = NEW(&scratch, struct part_times *, s->cache->n_op_parts);
-    m.first = hp_first_stages(s, &scratch);
+    m.first = first_stages(s, &scratch);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
         out.border[way] = NEW(arena, struct border_cost, out.n_bodies * n * n);

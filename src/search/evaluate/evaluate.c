@@ -190,20 +190,22 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
     return estimate->memory;
 }
 
-/* Step and memory of a plan that is not simulated, estimated from its lowering. The planner's
- * closed form of the step is kept where the plan has no program, would take long to lower, or
- * has too many slots. Memory is counted unless its upper estimate fits. */
+/* Step and memory of a plan that is not simulated. The step is estimated from the plan's
+ * lowering; the planner's closed form of the step is kept where the plan has no program, would
+ * take long to lower, or has too many slots. */
 static void estimate_plan(const struct evaluation *e, const struct hypar_plan *plan,
                           struct evaluated *out)
 {
-    const struct hypar_search_options *o = e->problem->options;
-    struct step_estimate step;
-    bool known = !hp_has_many_parts(plan) && plan->schedule.micro_batches <= HP_MANY &&
-                 hp_estimate(plan, o->simulation, o->memory_bytes, &step, NULL) == HYPAR_OK;
-    if (known)
-        out->step_s = step.step_s;
-    out->memory = known && hp_fits(&step.memory.most) ? step.memory.about
-                                                      : need_of(e, &out->estimate, plan);
+    const struct hypar_sim_options *how = e->problem->options->simulation;
+    struct hypar_program *program;
+    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_MANY ||
+        hp_lower(&program, plan, how ? &how->lower : NULL, NULL, NULL) != HYPAR_OK) {
+        out->memory = need_of(e, &out->estimate, plan);
+        return;
+    }
+    out->step_s = hp_estimate_step(program, how);
+    out->memory = hp_program_need(e->problem, program);
+    hypar_program_free(program);
 }
 
 /* False: the search is to stop. */

@@ -222,7 +222,7 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
     TRY(hp_check_sim_options(how, err));
     if (how->expand_collectives || hp_is_delayed(plan))
         return simulate_whole(&r, problem, how, err);
-    TRY(hp_lower(&r.program, plan, &how->lower, NULL, err));
+    TRY(hypar_lower(&r.program, plan, &how->lower, err));
     enum hypar_status status = simulate_lowered(&r, problem, how, err);
     hp_timing_free(r.timing);
     hypar_program_free(r.program);

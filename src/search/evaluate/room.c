@@ -124,19 +124,26 @@ void hp_room_together(const struct problem *problem, double *need, double *has)
 
 /* Exact -------------------------------------------------------------------------------- */
 
+struct fullest hp_program_need(const struct problem *problem,
+                               const struct hypar_program *program)
+{
+    struct fullest f = { .device = -1 };
+    struct memory_model *model = hp_memory(program, NULL);
+    for (int d = 0; d < model->n_devices; d++)
+        hp_note_device(&f, problem, d, &model->device[d]);
+    hp_memory_free(model);
+    return f;
+}
+
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
                                 struct lowering_cache *cache, struct fullest *out,
                                 struct hypar_error *err)
 {
-    struct arena scratch = { 0 };
-    int n = hypar_machine_device_count(plan->machine);
-    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n);
-    enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
-    *out = (struct fullest){ .device = -1 };
-    for (int d = 0; d < n && status == HYPAR_OK; d++)
-        hp_note_device(out, problem, d, &memory[d]);
-    hp_arena_free(&scratch);
-    return status;
+    struct hypar_program *program;
+    TRY(hp_lower(&program, plan, NULL, cache, err));
+    *out = hp_program_need(problem, program);
+    hypar_program_free(program);
+    return HYPAR_OK;
 }
 
 int hp_find_measured(const struct hypar_graph *graph)

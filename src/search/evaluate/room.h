@@ -60,7 +60,10 @@ bool hp_price_tried(struct prices *prices, bool fits);
  */
 void hp_room_together(const struct problem *problem, double *need, double *has);
 
-/* The exact need of the fullest device; `cache` as for hp_plan_memory(). */
+/* The exact need of the fullest device, of a program (tasks are not needed) or of a plan;
+ * `cache` as for hp_lower(). */
+struct fullest hp_program_need(const struct problem *problem,
+                               const struct hypar_program *program);
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
                                 struct lowering_cache *cache, struct fullest *out,
                                 struct hypar_error *err);

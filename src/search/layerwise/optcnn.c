@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "search/evaluate/room.h"
 #include "search/predict.h"
@@ -165,18 +164,13 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
 {
     const struct problem *p = s->problem;
     struct hypar_prediction *out = &found->prediction;
-    struct step_work work = hp_step_work(p);
-    struct array_work done = { .macs = work.macs };
+    double words = 0;
     out->compute_s = cost->compute_s;
     out->step_s = cost->compute_s + (cost->transfer_s + cost->sync_s);
     out->comm_bytes = cost->transfer_bytes + cost->sync_bytes;
     for (int op = 0; op < p->graph->n_ops; op++)
-        done.dram_words += dram_words(s, op);
-    done.sent_words = out->comm_bytes / HP_WORD_BYTES;
-    out->energy_j =
-        hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision) +
-        hp_idle_w(p->machine) * out->step_s;
-    hp_predict_step(p, found);
+        words += dram_words(s, op);
+    hp_predict_closed(p, 0, words, found);
 }
 
 static const char *method_text(enum elimination_method method)

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "cost/kernel.h"
-#include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "search/estimate/needs.h"
 #include "search/limits.h"
@@ -223,29 +222,14 @@ struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
     return plan;
 }
 
-/* The energy of a step. Each phase reads or writes each tensor once, as for the other
- * planners. */
-static double energy_j(const struct problem *problem, const struct cut_states *states,
-                       double sent_bytes)
-{
-    const struct pipeline_states *c = &states->cost;
-    struct step_work step = hp_step_work(problem);
-    double bytes = 2 * c->activation_bytes[c->n - 1] + c->weight_bytes[c->n - 1];
-    struct array_work work = { .macs = step.macs,
-                               .dram_words = 3 * bytes / 4,
-                               .sent_words = sent_bytes / 4 };
-    return hp_array_energy_j(&work, &step.device, step.link_j_per_bit,
-                             problem->options->precision);
-}
-
+/* Each phase reads or writes each tensor once, as for the other planners. */
 static void predict(const struct problem *problem, struct hypar_found *found,
                     const struct cut_states *states)
 {
-    struct hypar_prediction *p = &found->prediction;
-    p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
-    p->energy_j =
-        energy_j(problem, states, p->comm_bytes) + hp_idle_w(problem->machine) * p->step_s;
-    hp_predict_step(problem, found);
+    const struct pipeline_states *c = &states->cost;
+    double bytes = 2 * c->activation_bytes[c->n - 1] + c->weight_bytes[c->n - 1];
+    found->prediction.comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
+    hp_predict_closed(problem, 0, 3 * bytes / 4, found);
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,

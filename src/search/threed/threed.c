@@ -8,7 +8,6 @@
 
 #include "base/divisor.h"
 #include "base/stop.h"
-#include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
 #include "search/evaluate/evaluate.h"
@@ -345,10 +344,6 @@ static void note_whole(const struct threed_search *c, const struct hypar_layout 
 static void predict(const struct threed_search *c, const struct layout_estimate *w,
                     struct hypar_found *found)
 {
-    struct step_work work = hp_step_work(c->problem);
-    struct array_work energy = { .macs = work.macs + c->model[w->layout.recompute].macs_again,
-                                 .dram_words = 3 * c->model[0].touched_bytes / 4,
-                                 .sent_words = w->comm_bytes / 4 };
     note_whole(c, &w->layout, found);
     found->info.evaluated = c->evaluated;
     found->info.chooses = !c->fixed;
@@ -356,11 +351,9 @@ static void predict(const struct threed_search *c, const struct layout_estimate 
         .step_s = w->step_s,
         .compute_s = w->compute_s,
         .comm_bytes = w->comm_bytes,
-        .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit,
-                                      c->problem->options->precision) +
-                    hp_idle_w(c->problem->machine) * w->step_s,
     };
-    hp_predict_step(c->problem, found);
+    hp_predict_closed(c->problem, c->model[w->layout.recompute].macs_again,
+                      3 * c->model[0].touched_bytes / 4, found);
 }
 
 /* " --data 4 --tensor 3": the degrees and bounds that the user gave. */
