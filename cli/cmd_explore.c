@@ -31,11 +31,7 @@ static const struct argp_option options[] = {
       "samples in one training step (as the model says); several, 96,128 or, doubling, "
       "64..4096: a plan for each",
       0 },
-    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
-      "ONNX: the dimension of input NAME with the samples (0)", 0 },
-    OPT_ATTENTION_ROW,
-    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
-    OPT_FOLLOW_LINKS_ROW,
+    OPT_MODEL_ROWS,
     { "cost", OPT_COST, "WHAT", 0,
       "model of the step's time: array (HyPar's accelerators), levels, paper (array for "
       "HyPar's "

@@ -6,11 +6,7 @@
 
 static const struct argp_option options[] = {
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
-    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
-      "ONNX: the dimension of input NAME with the samples (0)", 0 },
-    OPT_ATTENTION_ROW,
-    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
-    OPT_FOLLOW_LINKS_ROW,
+    OPT_MODEL_ROWS,
     { 0 },
 };
 

@@ -129,103 +129,72 @@ const char *opt_model_word(int i);
 const char *opt_planner_word(int i);
 const char *opt_topology_word(int i);
 
+/* clang-format off */
 /* Options of every command that makes a plan for a machine. */
-#define OPT_NUMBERS_ROWS                                                                     \
-    { "precision",                                                                           \
-      OPT_PRECISION,                                                                         \
-      "NAME",                                                                                \
-      0,                                                                                     \
-      "fp32, tf32, bf16, fp16 or fp64, or PyTorch's bfloat16 and so on (fp32; for a target " \
-      "on GPUs bf16)",                                                                       \
-      0 },                                                                                   \
-        { "gradient-precision",                                                              \
-          OPT_GRADIENT_PRECISION,                                                            \
-          "NAME",                                                                            \
-          0,                                                                                 \
-          "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 "    \
-          "(that of the parameters; fp32 under fsdp, megatron)",                             \
-          0 },                                                                               \
-        { "optimizer",                                                                       \
-          OPT_OPTIMIZER,                                                                     \
-          "NAME",                                                                            \
-          0,                                                                                 \
-          "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)",                  \
-          0 },                                                                               \
-        { "framework-memory",                                                                \
-          OPT_FRAMEWORK_MEMORY,                                                              \
-          "BYTES",                                                                           \
-          0,                                                                                 \
-          "memory of each device that the framework takes besides, such as 2GB (0)",         \
-          0 },                                                                               \
-    {                                                                                        \
-        "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                    \
-            "how likely a plan is to fit into a device's own memory (95)", 0                 \
-    }
+#define OPT_NUMBERS_ROWS                                                                       \
+    { "precision", OPT_PRECISION, "NAME", 0,                                                   \
+      "fp32, tf32, bf16, fp16 or fp64, or PyTorch's bfloat16 and so on (fp32; for a "          \
+      "target on GPUs bf16)", 0 },                                                             \
+    { "gradient-precision", OPT_GRADIENT_PRECISION, "NAME", 0,                                 \
+      "of parameter gradients: that of the parameters, or fp32 beside bf16 and fp16 "          \
+      "(that of the parameters; fp32 under fsdp, megatron)", 0 },                              \
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0,                                                   \
+      "sgd, momentum, adam or adamw (sgd; for a target on GPUs adamw)", 0 },                   \
+    { "framework-memory", OPT_FRAMEWORK_MEMORY, "BYTES", 0,                                    \
+      "memory of each device that the framework takes besides, such as 2GB (0)", 0 },          \
+    { "memory-margin", OPT_MEMORY_MARGIN, "PERCENT", 0,                                        \
+      "how likely a plan is to fit into a device's own memory (95)", 0 }
 
 #define OPT_DROPOUT_MASKS_ROW                                                                  \
-    {                                                                                          \
-        "dropout-masks", OPT_DROPOUT_MASKS, "HOW", 0,                                          \
-            "kept for the backward pass, or drawn again there (drawn; kept under megatron)", 0 \
-    }
+    { "dropout-masks", OPT_DROPOUT_MASKS, "HOW", 0,                                            \
+      "kept for the backward pass, or drawn again there (drawn; kept under megatron)", 0 }
 
 /* Options of every command that makes a plan for training. */
 #define OPT_CLIP_ROW                                                                           \
-    {                                                                                          \
-        "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
-    }
+    { "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 }
 
-#define OPT_FOR_ROW                                                                     \
-    {                                                                                   \
-        "for", OPT_FOR, "FRAMEWORK", 0,                                                 \
-            "torch, megatron or deepspeed: only plans that it can run, with its usual " \
-            "--as, --precision and --optimizer (any)",                                  \
-            0                                                                           \
-    }
+#define OPT_FOR_ROW                                                                            \
+    { "for", OPT_FOR, "FRAMEWORK", 0,                                                          \
+      "torch, megatron or deepspeed: only plans that it can run, with its usual --as, "        \
+      "--precision and --optimizer (any)", 0 }
 
-#define OPT_RECOMPUTE_ROW                                                                     \
-    {                                                                                         \
-        "recompute", OPT_RECOMPUTE, "WHAT", 0,                                                \
-            "full (repeated layers), selective (scores of attention) or none: compute again " \
-            "in the backward half instead of keeping it (none)",                              \
-            0                                                                                 \
-    }
+#define OPT_RECOMPUTE_ROW                                                                      \
+    { "recompute", OPT_RECOMPUTE, "WHAT", 0,                                                   \
+      "full (repeated layers), selective (scores of attention) or none: compute again in "     \
+      "the backward half instead of keeping it (none)", 0 }
 
-#define OPT_SHARD_ROW                                                                    \
-    {                                                                                    \
-        "shard", OPT_SHARD, "WHAT", 0,                                                   \
-            "optimizer, gradients or parameters (or zero1, zero2, zero3): what devices " \
-            "that have the same of a parameter divide among them (none)",                \
-            0                                                                            \
-    }
+#define OPT_SHARD_ROW                                                                          \
+    { "shard", OPT_SHARD, "WHAT", 0,                                                           \
+      "optimizer, gradients or parameters (or zero1, zero2, zero3): what devices that "        \
+      "have the same of a parameter divide among them (none)", 0 }
 
-#define OPT_SHARD_OVER_ROW                                                          \
-    {                                                                               \
-        "shard-over", OPT_SHARD_OVER, "N", 0,                                       \
-            "--shard divides among groups of N devices (all that have the same)", 0 \
-    }
+#define OPT_SHARD_OVER_ROW                                                                     \
+    { "shard-over", OPT_SHARD_OVER, "N", 0,                                                    \
+      "--shard divides among groups of N devices (all that have the same)", 0 }
 
-#define OPT_FREEZE_ROW                                                              \
-    {                                                                               \
-        "freeze", OPT_FREEZE, "PATTERN", 0,                                         \
-            "parameters whose names fit are not trained (none); may be repeated", 0 \
-    }
+#define OPT_FREEZE_ROW                                                                         \
+    { "freeze", OPT_FREEZE, "PATTERN", 0,                                                      \
+      "parameters whose names fit are not trained (none); may be repeated", 0 }
 
 /* Options of every command with a model as operand. */
-#define OPT_ATTENTION_ROW                                                                 \
-    {                                                                                     \
-        "attention", OPT_ATTENTION, "HOW", 0,                                             \
-            "transformers of the zoo: fused, or unfused: scores lie in memory (fused)", 0 \
-    }
+#define OPT_ATTENTION_ROW                                                                      \
+    { "attention", OPT_ATTENTION, "HOW", 0,                                                    \
+      "transformers of the zoo: fused, or unfused: scores lie in memory (fused)", 0 }
 
 /* Options of every command that reads a model. */
-#define OPT_FOLLOW_LINKS_ROW                                                  \
-    {                                                                         \
-        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                            \
-            "follow links that lead to weights outside the model's folder", 0 \
-    }
+#define OPT_FOLLOW_LINKS_ROW                                                                   \
+    { "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                                               \
+      "follow links that lead to weights outside the model's folder", 0 }
+
+/* Options of every command that reads a model of any kind. */
+#define OPT_MODEL_ROWS                                                                         \
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,                                               \
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },                           \
+    OPT_ATTENTION_ROW,                                                                         \
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },           \
+    OPT_FOLLOW_LINKS_ROW
 
 /* Options of simulation: rows of an argp table that commands share. */
-/* clang-format off */
 #define OPT_AS_ROW                                                                              \
     { "as", OPT_AS, "FRAMEWORK", 0,                                                             \
       "the job is run as fsdp, megatron, nemo, ... or a file says, fsdp,kernels=compiled "      \

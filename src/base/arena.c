@@ -151,7 +151,9 @@ void hp_arena_release(struct arena *arena, struct arena_mark mark)
 
 void hp_arena_free(struct arena *arena)
 {
-    hp_arena_release(arena, (struct arena_mark){ 0 });
+    struct arena all = *arena;
+    arena->top = NULL; /* now: the arena may lie in its own memory */
+    hp_arena_release(&all, (struct arena_mark){ 0 });
 }
 
 size_t hp_arena_bytes(const struct arena *arena)

@@ -42,15 +42,6 @@ static bool is_whole(const struct torch_script *s, const struct placement *p)
     return true;
 }
 
-/* The dimension of operand `o` that the axis leads; -1: none. */
-static int led_dim(const struct nest *nest, int o, int axis)
-{
-    for (int d = 0; d < nest->operand[o].n_dims; d++)
-        if (hp_leading_axis(nest, o, d) == axis)
-            return d;
-    return -1;
-}
-
 static struct placement place_by(const struct placing *p, int8_t (*axes)[MESH_MAX_DIMS], int op,
                                  int o)
 {
@@ -58,7 +49,7 @@ static struct placement place_by(const struct placing *p, int8_t (*axes)[MESH_MA
     bool written = nest->operand[o].role == OPERAND_OUTPUT;
     struct placement out;
     for (int m = 0; m < p->s->n_tensor; m++) {
-        int axis = axes[op][m], d = led_dim(nest, o, axis);
+        int axis = axes[op][m], d = hp_led_dim(nest, o, axis);
         bool copies = nest->axis[axis].role == HYPAR_COPY;
         out.at[m] = (int8_t)(d >= 0 ? d : written && !copies ? PARTIAL : WHOLE);
     }
@@ -204,7 +195,7 @@ static bool gives_partial(const struct placing *p, int op, int o)
     const struct nest *nest = p->s->graph->ops[op].nest;
     for (int m = 0; m < p->s->n_tensor; m++) {
         int axis = p->axis[op][m];
-        if (nest->axis[axis].role != HYPAR_COPY && led_dim(nest, o, axis) < 0)
+        if (nest->axis[axis].role != HYPAR_COPY && hp_led_dim(nest, o, axis) < 0)
             return true;
     }
     return false;

@@ -503,8 +503,7 @@ void hypar_fit_free(struct hypar_fit *fit)
         return;
     hp_measured_free(&fit->measured);
     hypar_machine_free(fit->machine);
-    struct arena arena = fit->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&fit->arena);
 }
 
 struct hypar_fit_info hypar_fit_info(const struct hypar_fit *fit)

@@ -28,8 +28,7 @@ void hypar_graph_free(struct hypar_graph *graph)
 {
     if (!graph)
         return;
-    struct arena arena = graph->arena; /* the graph lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&graph->arena);
 }
 
 /* The readers of each tensor, by a counting sort. */

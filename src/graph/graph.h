@@ -127,6 +127,15 @@ struct hypar_graph {
     uint64_t hash;
 };
 
+/* The number of a tensor among the operands of an operator that has it. */
+static inline int hp_operand_of(const struct op *op, int tensor)
+{
+    int o = 0;
+    while (op->tensor[o] != tensor)
+        o++;
+    return o;
+}
+
 /* The name of the kind of an operator: "conv". */
 static inline const char *hp_op_kind(const struct hypar_graph *graph, int op)
 {

@@ -10,10 +10,10 @@ int hp_nest_axis(const struct nest *nest, char name)
     return -1;
 }
 
-int hp_sample_axis(const struct nest *nest)
+int hp_axis_of_role(const struct nest *nest, enum hypar_role role)
 {
     for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
+        if (nest->axis[a].role == role && nest->axis[a].splittable)
             return a;
     return -1;
 }

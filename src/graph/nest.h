@@ -121,8 +121,14 @@ int hp_nest_axis(const struct nest *nest, char name);
  * by it. It differs from the axis's name only in reshapes and transposes. */
 char hp_letter_by_rank(const struct nest *nest, int a);
 
+/* The first axis with this role that can be split; -1: none. */
+int hp_axis_of_role(const struct nest *nest, enum hypar_role role);
+
 /* The axis of the samples, if it can be split; -1: none. */
-int hp_sample_axis(const struct nest *nest);
+static inline int hp_sample_axis(const struct nest *nest)
+{
+    return hp_axis_of_role(nest, HYPAR_SAMPLE);
+}
 
 /* The dimension of operand `o` that holds the samples (the sample axis is its outermost); -1:
  * none. */
@@ -147,6 +153,15 @@ static inline int hp_leading_axis(const struct nest *nest, int o, int d)
     for (int i = 0; i < map->n_axes; i++)
         if (nest->axis[map->axis[i]].extent > 1)
             return map->axis[i];
+    return -1;
+}
+
+/* The dimension of operand `o` that the axis leads; -1: none. */
+static inline int hp_led_dim(const struct nest *nest, int o, int axis)
+{
+    for (int d = 0; d < nest->operand[o].n_dims; d++)
+        if (hp_leading_axis(nest, o, d) == axis)
+            return d;
     return -1;
 }
 

@@ -30,16 +30,6 @@ struct operands {
     double points;        /* of their loops */
 };
 
-static bool in_set(operand_set set, int o)
-{
-    return set >> o & 1;
-}
-
-static pass_set passes_of(const struct kernel_call *call)
-{
-    return call->passes ? call->passes : (pass_set)1 << call->pass;
-}
-
 static double points_of(const struct kernel_call *call, axis_set axes)
 {
     double points = 1;
@@ -51,7 +41,7 @@ static double points_of(const struct kernel_call *call, axis_set axes)
 
 static struct operands operands_of(const struct kernel_call *call)
 {
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     struct operands sets = { 0, 0, 0, 0, 0, 0 };
     for (int p = 0; p < call->nest->n_passes; p++) {
         const struct pass *pass = &call->nest->pass[p];
@@ -79,13 +69,13 @@ static bool sums(const struct kernel_call *call, const struct operands *sets, in
                  int axis)
 {
     const struct nest *nest = call->nest;
-    pass_set passes = passes_of(call);
-    if (in_set(grad ? sets->read_grad : sets->read, o) ||
-        (!grad && (in_set(sets->added_to, o) || nest->operand[o].combine != COMBINE_SUM)))
+    pass_set passes = hp_passes_of(call);
+    if (hp_in_set(grad ? sets->read_grad : sets->read, o) ||
+        (!grad && (hp_in_set(sets->added_to, o) || nest->operand[o].combine != COMBINE_SUM)))
         return false;
     for (int p = 0; p < nest->n_passes; p++) {
         const struct pass *pass = &nest->pass[p];
-        if (passes >> p & 1 && in_set(grad ? pass->writes_grad : pass->writes, o) &&
+        if (passes >> p & 1 && hp_in_set(grad ? pass->writes_grad : pass->writes, o) &&
             hp_write_kind(nest, p, o, axis) != WRITE_PARTIAL)
             return false;
     }
@@ -107,7 +97,7 @@ static bool is_candidate(const struct kernel_call *call, const struct operands *
         return false;
     for (int o = 0; o < nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
-            if (!in_set(grad ? sets->written_grad : sets->written, o) || cuts(nest, o, axis))
+            if (!hp_in_set(grad ? sets->written_grad : sets->written, o) || cuts(nest, o, axis))
                 continue;
             if (!sums(call, sets, o, grad, axis))
                 return false;
@@ -140,14 +130,14 @@ static double elements_touched(const struct division *d, const struct operands *
     double sum = 0;
     part_ranges(d, 0, range);
     for (int o = 0; o < nest->n_operands; o++) {
-        int times = in_set(sets->read, o) + in_set(sets->read_grad, o) +
-                    in_set(sets->written, o) + in_set(sets->written_grad, o);
+        int times = hp_in_set(sets->read, o) + hp_in_set(sets->read_grad, o) +
+                    hp_in_set(sets->written, o) + hp_in_set(sets->written_grad, o);
         double elements = times ? elements_of(nest, o, range) : 0;
         sum += times * elements;
         for (int grad = 0; grad < 2; grad++) {
             int copies = 1;
             for (int i = 0; i < DIVISION_AXES; i++)
-                if (in_set(grad ? d->sums_grad[i] : d->sums[i], o))
+                if (hp_in_set(grad ? d->sums_grad[i] : d->sums[i], o))
                     copies *= d->n[i];
             if (copies > 1 && (d->parts - d->parts / copies) * elements > most_copied)
                 return -1;
@@ -242,7 +232,7 @@ int hp_division_turn(const struct division *d, int i, int o, bool grad)
     const int at[DIVISION_AXES] = { i / d->n[1], i % d->n[1] };
     int turn = 0;
     for (int k = 0; k < DIVISION_AXES; k++)
-        if (in_set(grad ? d->sums_grad[k] : d->sums[k], o))
+        if (hp_in_set(grad ? d->sums_grad[k] : d->sums[k], o))
             turn = turn * d->n[k] + at[k];
     return turn;
 }

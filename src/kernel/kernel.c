@@ -84,11 +84,6 @@ bool hp_kernel_exists(enum op_kind kind)
     return hp_reference_f64.kernel[kind] != NULL;
 }
 
-static pass_set passes_of(const struct kernel_call *call)
-{
-    return call->passes ? call->passes : (pass_set)1 << call->pass;
-}
-
 /* The same call for pass `p` alone. */
 static struct kernel_call one_pass(const struct kernel_call *call, int p)
 {
@@ -116,7 +111,7 @@ pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest,
 /* Does the row run all passes of the call at once, unless it refuses? */
 static bool takes(const struct kernel_row *row, const struct kernel_call *call)
 {
-    pass_set passes = passes_of(call), alone = passes & (~passes + 1);
+    pass_set passes = hp_passes_of(call), alone = passes & (~passes + 1);
     if (!row->run)
         return false;
     return passes == alone || (row->joint && !(passes & ~row->joint(call->nest, call->pass)));
@@ -191,7 +186,7 @@ static bool is_single(pass_set passes)
  * threads, an axis that divides all of them. */
 static bool at_once(const struct kernel_row *row, const struct kernel_call *call)
 {
-    return is_single(passes_of(call)) ||
+    return is_single(hp_passes_of(call)) ||
            (takes(row, call) && (hp_threads() == 1 || divide(row, call).parts > 1));
 }
 
@@ -199,7 +194,7 @@ static bool at_once(const struct kernel_row *row, const struct kernel_call *call
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call)
 {
     const struct kernel_row *row = row_of(kernels, call);
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     if (!kernels->table)
         return 0;
     size_t most = at_once(row, call) ? workspace_of(row, call) : 0;
@@ -242,7 +237,7 @@ static void run_reference(const struct kernel_call *call)
 /* Run the passes of one part: at once if the row does not refuse. */
 static void run_part(const struct kernel_row *row, const struct kernel_call *call)
 {
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     if (takes(row, call) && row->run(call))
         return;
     if (is_single(passes)) {
@@ -343,7 +338,7 @@ static void run_parts(const struct kernel_row *row, const struct kernel_call *ca
 void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)
 {
     const struct kernel_row *row = row_of(kernels, call);
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     if (hp_threads() == 1 || !kernels->table) {
         run_part(row, call);
         return;

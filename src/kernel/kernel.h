@@ -29,6 +29,12 @@ static inline size_t hp_real_bytes(enum real real)
                               : sizeof(uint16_t);
 }
 
+/* Element i of an array; NULL if there is none. */
+static inline void *hp_real_at(void *data, int64_t i, enum real real)
+{
+    return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
+}
+
 /* Numbers, or int32_t where the operand is an index, over `box`: all of an array, or a piece of
  * a larger one. */
 struct view {
@@ -36,6 +42,24 @@ struct view {
     struct box box;
     int64_t stride[MAX_DIMS]; /* elements from one index to the next */
 };
+
+/* The offset of the element at `index`, in global coordinates. */
+static inline int64_t hp_view_offset(const struct view *view, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = 0; d < view->box.n_dims; d++)
+        at += (index[d] - view->box.dim[d].lo) * view->stride[d];
+    return at;
+}
+
+/* The next row of a box, a row being all of its last dimension; false: there is none. */
+static inline bool hp_next_row(const struct box *box, int64_t *index)
+{
+    int d = box->n_dims - 2;
+    for (; d >= 0 && ++index[d] == box->dim[d].hi; d--)
+        index[d] = box->dim[d].lo;
+    return d >= 0;
+}
 
 /* A dense row-major array over `box`. */
 struct view hp_dense_view(void *data, const struct box *box);
@@ -76,6 +100,16 @@ struct kernel_call {
     struct view mask;
     void *workspace; /* hp_kernel_workspace() bytes; NULL: the kernel needs none */
 };
+
+static inline pass_set hp_passes_of(const struct kernel_call *call)
+{
+    return call->passes ? call->passes : (pass_set)1 << call->pass;
+}
+
+static inline bool hp_in_set(operand_set set, int operand)
+{
+    return set >> operand & 1;
+}
 
 struct kernels; /* a table: the kernels of each kind of operator */
 

@@ -20,37 +20,6 @@ double hp_draw(uint64_t key, uint64_t index)
     return hp_random_unit(&random);
 }
 
-/* A row: y from x, the slope from x or y; alpha and beta are constants. */
-#define UNARY(name, from, value, slope)                         \
-    static double name##_value(double x, struct constants c)    \
-    {                                                           \
-        const double alpha = c.alpha, beta = c.beta;            \
-        (void)alpha, (void)beta;                                \
-        return value;                                           \
-    }                                                           \
-    static double name##_slope(double from, struct constants c) \
-    {                                                           \
-        const double alpha = c.alpha, beta = c.beta;            \
-        (void)alpha, (void)beta, (void)from;                    \
-        return slope;                                           \
-    }
-
-#define BINARY(name, value, slope_x, slope_y)        \
-    static double name##_value(double x, double y)   \
-    {                                                \
-        return value;                                \
-    }                                                \
-    static double name##_slope_x(double x, double y) \
-    {                                                \
-        (void)x, (void)y;                            \
-        return slope_x;                              \
-    }                                                \
-    static double name##_slope_y(double x, double y) \
-    {                                                \
-        (void)x, (void)y;                            \
-        return slope_y;                              \
-    }
-
 #define SCALAR static
 #include "kernel/scalar.inc"
 

@@ -24,6 +24,27 @@ int hp_machine_node(const struct hypar_machine *machine, int device)
     return part->first_node + (device - part->first_device) / (part->n_devices / rows_of(part));
 }
 
+bool hp_nodes_alike(const struct part *a, const struct part *b)
+{
+    return a->dim[1] == b->dim[1] && strcmp(a->type.device.name, b->type.device.name) == 0 &&
+           hp_parts_alike(a, b);
+}
+
+int hp_machine_like_place(const struct hypar_machine *machine, int first, int n)
+{
+    if (machine->n_parts == 0 || machine->topology->scope != SCOPE_CLUSTER ||
+        hp_machine_has(machine, OPTION_LEAF))
+        return first;
+    const struct part *part = hp_part_of(machine, first), *like = machine->parts;
+    if (part->n_dims < 2 || first + n > part->first_device + part->n_devices)
+        return first;
+    int in_node = (first - part->first_device) % part->dim[1];
+    while (like < part &&
+           !(like->n_dims == 2 && in_node + n <= like->n_devices && hp_nodes_alike(like, part)))
+        like++;
+    return like->first_device + in_node;
+}
+
 int hp_machine_node_size(const struct hypar_machine *machine)
 {
     if (hp_machine_node(machine, machine->n_devices - 1) == 0)

@@ -25,8 +25,7 @@ void hypar_machine_free(struct hypar_machine *machine)
         return;
     if (machine->network)
         hp_network_free(machine->network);
-    struct arena arena = machine->arena; /* the machine lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&machine->arena);
 }
 
 static enum hypar_status number_devices(struct hypar_machine *machine, struct hypar_error *err)

@@ -235,6 +235,11 @@ int hp_machine_node_size(const struct hypar_machine *machine);
 bool hp_machine_has(const struct hypar_machine *machine, enum option option);
 /* The node of a device; a machine without nodes counts as one. */
 int hp_machine_node(const struct hypar_machine *machine, int device);
+/* Are the nodes of two parts of clusters of several nodes equal? */
+bool hp_nodes_alike(const struct part *a, const struct part *b);
+/* The first device from which on `n` devices are as those from `first` on: equal devices, of
+ * equal nodes, at the same places in them. Only places within a part are compared. */
+int hp_machine_like_place(const struct hypar_machine *machine, int first, int n);
 /* The next smaller number of rows to try: the last part has a power of two of them, or none; 0:
  * there is none. */
 int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows);

@@ -152,8 +152,7 @@ void hypar_site_files_free(struct hypar_site_files *files)
 {
     if (!files)
         return;
-    struct arena arena = files->arena; /* the list lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&files->arena);
 }
 
 const char *const *hp_site_names(struct arena *arena, enum hypar_site_kind kind,

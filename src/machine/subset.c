@@ -3,8 +3,6 @@
  * so that routes stay as they are. */
 #include "machine/machine.h"
 
-#include <string.h>
-
 #include "machine/network.h"
 
 struct picking {
@@ -35,12 +33,6 @@ static struct part node_of(const struct part *from, int n)
     return node;
 }
 
-static bool are_alike(const struct part *a, const struct part *b)
-{
-    return a->dim[1] == b->dim[1] && strcmp(a->type.device.name, b->type.device.name) == 0 &&
-           hp_parts_alike(a, b);
-}
-
 static enum hypar_status pick_nodes(struct hypar_machine **out, const struct picking *p,
                                     struct hypar_error *err)
 {
@@ -59,7 +51,7 @@ static enum hypar_status pick_nodes(struct hypar_machine **out, const struct pic
                              "at most %d runs of equal nodes",
                              p->device[at], MACHINE_MAX_RUNS);
         *known = true;
-        if (n > 0 && are_alike(&parts[n - 1], &node)) {
+        if (n > 0 && hp_nodes_alike(&parts[n - 1], &node)) {
             parts[n - 1].dim[0]++;
             parts[n - 1].n_devices += node.n_devices;
             continue;

@@ -24,8 +24,7 @@ void hypar_measured_step_free(struct hypar_measured_step *step)
 {
     if (!step)
         return;
-    struct arena arena = step->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&step->arena);
 }
 
 int hypar_measured_step_minibatches(const struct hypar_measured_step *step)

@@ -63,9 +63,8 @@ void hp_weights_close(struct weights *weights)
 {
     if (!weights)
         return;
-    struct arena arena = weights->arena; /* they live in it */
     hp_onnx_close(weights->file);
-    hp_arena_free(&arena);
+    hp_arena_free(&weights->arena);
 }
 
 static const struct weight_source *find(const struct weights *weights, const char *name)

@@ -101,14 +101,6 @@ bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *c)
 
 /* Following --------------------------------------------------------------------------- */
 
-static int operand_of(const struct op *op, int tensor)
-{
-    int o = 0;
-    while (op->tensor[o] != tensor)
-        o++;
-    return o;
-}
-
 /* The axis of the other operator that corresponds to each axis of one operator. */
 struct pairing {
     const struct nest *from, *to;
@@ -197,7 +189,7 @@ struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
         c.op = to;
         return c;
     }
-    pair_axes(&p, operand_of(source, tensor), operand_of(target, tensor),
+    pair_axes(&p, hp_operand_of(source, tensor), hp_operand_of(target, tensor),
               graph->tensors[tensor].shape.n_dims);
     divide(&p, &c.split);
     c.n_parts = hp_part_count(p.to, &c.split);

@@ -59,8 +59,7 @@ void hypar_plan_free(struct hypar_plan *plan)
         return;
     hypar_graph_free(plan->own_graph);
     hypar_machine_free(plan->own_machine);
-    struct arena arena = plan->arena; /* the plan lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&plan->arena);
 }
 
 static int *copy_ints(struct arena *arena, const int *from, int n)

@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-static void put_ints(struct json_writer *w, const char *key, const int *values, int n)
-{
-    hp_json_begin_array(w, key, true);
-    for (int i = 0; i < n; i++)
-        hp_json_put_int(w, NULL, values[i]);
-    hp_json_end_array(w);
-}
-
 static void put_sizes(struct json_writer *w, const struct nest *nest, const struct split *split)
 {
     bool any = false;
@@ -46,7 +38,7 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
             hp_json_put_int(w, nest->axis[a].name, mine->split.degree[a]);
     hp_json_end_object(w);
     put_sizes(w, nest, &mine->split);
-    put_ints(w, "devices", mine->device, mine->n_devices);
+    hp_json_put_ints(w, "devices", mine->device, mine->n_devices);
     if (mine->recompute)
         hp_json_put_bool(w, "recompute", true);
     if (mine->resend)
@@ -109,7 +101,7 @@ void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan)
         for (int i = 0; i < stage->n_ops; i++)
             hp_json_put_string(w, NULL, plan->graph->ops[stage->op[i]].name);
         hp_json_end_array(w);
-        put_ints(w, "devices", stage->device, stage->n_devices);
+        hp_json_put_ints(w, "devices", stage->device, stage->n_devices);
         hp_json_put_int(w, "replicas", stage->replicas);
         hp_json_put_string(w, "share", hypar_share_text(stage->share));
         hp_json_end_object(w);

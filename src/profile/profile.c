@@ -44,8 +44,7 @@ void hypar_profile_free(struct hypar_profile *profile)
 {
     if (!profile)
         return;
-    struct arena arena = profile->arena; /* the profile lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&profile->arena);
 }
 
 void hypar_profile_set_made_by(struct hypar_profile *profile, const char *text)

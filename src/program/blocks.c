@@ -133,8 +133,7 @@ void hp_blocks_free(struct blocks *s)
         return;
     hp_arena_free(&s->bucket_arena);
     hp_arena_free(&s->scratch);
-    struct arena arena = s->arena; /* the blocks live in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&s->arena);
 }
 
 /* Tasks -------------------------------------------------------------------------------- */

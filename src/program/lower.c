@@ -390,6 +390,5 @@ void hypar_program_free(struct hypar_program *program)
     hp_blocks_free(program->blocks);
     hp_lowering_free(program->lowering);
     hypar_plan_free(program->own_plan);
-    struct arena arena = program->arena; /* the program lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&program->arena);
 }

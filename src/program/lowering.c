@@ -200,8 +200,7 @@ void hp_lowering_free(struct lowering *s)
         return;
     hp_arena_free(&s->scratch);
     hp_arena_free(&s->own.arena);
-    struct arena arena = s->arena; /* the lowering lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&s->arena);
 }
 
 enum hypar_status hp_lowering_lay_out(struct lowering *s, const int *op, int n,

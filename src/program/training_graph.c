@@ -6,15 +6,6 @@
 #include "graph/modules.h"
 #include "program/lowering.h"
 
-/* The number of tensor `t` among the operands of its producer. */
-static int operand_of(const struct op *op, int t)
-{
-    int o = 0;
-    while (op->tensor[o] != t)
-        o++;
-    return o;
-}
-
 static int most_sides(const struct hypar_graph *graph, int tensor)
 {
     return (graph->use_start[tensor + 1] - graph->use_start[tensor] + 1) * MAX_PASSES;
@@ -41,7 +32,7 @@ static int sources_of(const struct lowering *s, struct place place, struct sourc
     int n = 0;
     if (!place.grad) {
         int op = g->tensors[place.tensor].producer;
-        return add_sources(s, op, operand_of(&g->ops[op], place.tensor), place, who, 0);
+        return add_sources(s, op, hp_operand_of(&g->ops[op], place.tensor), place, who, 0);
     }
     for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
         if (hp_op_trained(g, &g->ops[g->use[u].op]))
@@ -80,7 +71,8 @@ static int readers_of(const struct lowering *s, struct place place, struct reade
     const struct hypar_graph *g = s->graph;
     int n = 0, producer = g->tensors[place.tensor].producer;
     if (producer >= 0)
-        n = add_reader(s, producer, operand_of(&g->ops[producer], place.tensor), place, who, n);
+        n = add_reader(s, producer, hp_operand_of(&g->ops[producer], place.tensor), place, who,
+                       n);
     for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
          u++)
         n = add_reader(s, g->use[u].op, g->use[u].operand, place, who, n);
@@ -181,7 +173,7 @@ static enum combine combine_of(const struct hypar_graph *g, struct place place)
     if (place.grad || producer < 0)
         return COMBINE_SUM;
     const struct op *op = &g->ops[producer];
-    return op->nest->operand[operand_of(op, place.tensor)].combine;
+    return op->nest->operand[hp_operand_of(op, place.tensor)].combine;
 }
 
 static bool is_private(const struct lowering *s, int tensor)

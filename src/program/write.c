@@ -5,14 +5,6 @@
 #include "model/model.h"
 #include "program/blocks.h"
 
-static void put_ints(struct json_writer *w, const char *key, const int *list, int n)
-{
-    hp_json_begin_array(w, key, true);
-    for (int i = 0; i < n; i++)
-        hp_json_put_int(w, NULL, list[i]);
-    hp_json_end_array(w);
-}
-
 static void put_range(struct json_writer *w, struct range range)
 {
     hp_json_begin_array(w, NULL, true);
@@ -26,8 +18,8 @@ static void put_after(struct json_writer *w, const struct hypar_program *p, int 
 {
     hp_json_begin_array(w, "after", true);
     for (int t = first; t < first + n; t++)
-        put_ints(w, NULL, p->after + p->after_start[t],
-                 (int)(p->after_start[t + 1] - p->after_start[t]));
+        hp_json_put_ints(w, NULL, p->after + p->after_start[t],
+                         (int)(p->after_start[t + 1] - p->after_start[t]));
     hp_json_end_array(w);
 }
 
@@ -116,8 +108,8 @@ static void put_region(struct json_writer *w, const struct pattern *pattern, int
     for (int i = 0; i < cell->n_contributions; i++)
         hp_json_put_int(w, NULL, cell->contribution[i].device);
     hp_json_end_array(w);
-    put_ints(w, "sum_on", cell->owner, cell->n_owners);
-    put_ints(w, "to", cell->receiver, cell->n_receivers);
+    hp_json_put_ints(w, "sum_on", cell->owner, cell->n_owners);
+    hp_json_put_ints(w, "to", cell->receiver, cell->n_receivers);
     hp_json_end_object(w);
 }
 
@@ -126,7 +118,7 @@ static void put_comm(struct json_writer *w, const struct hypar_program *p, int t
     const struct comm *comm = hp_task_comm(p, t);
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "kind", hp_comm_text(comm->kind));
-    put_ints(w, "devices", comm->device, comm->n_devices);
+    hp_json_put_ints(w, "devices", comm->device, comm->n_devices);
     hp_json_put_number(w, "bytes", hp_task_bytes(p, t));
     if (p->task[t].bucket >= 0)
         hp_json_put_int(w, "bucket", p->task[t].bucket);
@@ -158,14 +150,14 @@ static void put_update(struct json_writer *w, const struct hypar_program *p,
     const struct update_devices *u = hp_update_devices(p->lowering, block->index);
     hp_json_put_string(w, "update",
                        p->plan->graph->tensors[hp_task_place(p, first).tensor].name);
-    put_ints(w, "devices", u->device, u->n);
+    hp_json_put_ints(w, "devices", u->device, u->n);
     hp_json_put_int(w, "group", hp_update_group(p, first));
 }
 
 static void put_norm(struct json_writer *w, const struct hypar_program *p)
 {
     hp_json_put_string(w, "norm", "squares");
-    put_ints(w, "devices", p->lowering->norm.device, p->lowering->norm.n);
+    hp_json_put_ints(w, "devices", p->lowering->norm.device, p->lowering->norm.n);
 }
 
 /* Whole file --------------------------------------------------------------------------- */
@@ -221,7 +213,7 @@ static void put_schedule(struct json_writer *w, const struct schedule *s)
     for (int l = 0; l < s->n_lists; l++) {
         const struct slot_list *list = &s->list[l];
         hp_json_begin_object(w, NULL, false);
-        put_ints(w, "devices", list->device, list->n_devices);
+        hp_json_put_ints(w, "devices", list->device, list->n_devices);
         hp_json_begin_array(w, "slots", true);
         for (int i = 0; i < list->n_slots; i++) {
             char text[SLOT_TEXT_BYTES];

@@ -42,15 +42,6 @@ void hp_convert(void *to, enum real to_real, const void *from, enum real from_re
             hp_put(to, i, hp_get(from, i, from_real), to_real);
 }
 
-/* The offset of the element at `index` in a view. */
-static int64_t offset(const struct view *view, const int64_t *index)
-{
-    int64_t at = 0;
-    for (int d = 0; d < view->box.n_dims; d++)
-        at += (index[d] - view->box.dim[d].lo) * view->stride[d];
-    return at;
-}
-
 /* n elements, `to_step` and `from_step` elements apart. */
 static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
                      size_t bytes)
@@ -75,8 +66,8 @@ void hp_view_copy(const struct view *to, const struct view *from, const struct b
     int64_t run = last < 0 ? 1 : box->dim[last].hi - box->dim[last].lo;
     int64_t to_step = last < 0 ? 1 : to->stride[last];
     int64_t from_step = last < 0 ? 1 : from->stride[last];
-    char *t = (char *)to->data + offset(to, index) * bytes;
-    const char *f = (const char *)from->data + offset(from, index) * bytes;
+    char *t = (char *)to->data + hp_view_offset(to, index) * bytes;
+    const char *f = (const char *)from->data + hp_view_offset(from, index) * bytes;
     for (;;) {
         int d = last - 1;
         copy_row(t, to_step, f, from_step, run, element_bytes);

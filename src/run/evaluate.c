@@ -18,23 +18,16 @@ struct score {
 
 enum { LOGITS, LABELS }; /* operands of cross_entropy */
 
-static int64_t offset(const struct view *view, const int64_t *index)
-{
-    int64_t at = 0;
-    for (int d = 0; d < view->box.n_dims; d++)
-        at += (index[d] - view->box.dim[d].lo) * view->stride[d];
-    return at;
-}
-
 /* The largest score of a row among the classes of the part. */
 static struct score score_row(const struct kernel_call *call, const int64_t *index,
                               struct range classes)
 {
     const struct view *x = &call->value[LOGITS], *labels = &call->value[LABELS];
-    int64_t at = offset(x, index), step = x->stride[x->box.n_dims - 1];
+    int64_t at = hp_view_offset(x, index), step = x->stride[x->box.n_dims - 1];
     struct score s = { .class = (int32_t)classes.lo,
                        .value = hp_get(x->data, at, call->real),
-                       .label = ((const int32_t *)labels->data)[offset(labels, index)] };
+                       .label =
+                           ((const int32_t *)labels->data)[hp_view_offset(labels, index)] };
     for (int64_t c = classes.lo + 1; c < classes.hi; c++) {
         double value = hp_get(x->data, at + (c - classes.lo) * step, call->real);
         if (value > s.value) {

@@ -56,8 +56,7 @@ void hp_measuring_free(struct measuring *m)
 {
     if (!m)
         return;
-    struct arena arena = m->arena; /* it lives there */
-    hp_arena_free(&arena);
+    hp_arena_free(&m->arena);
 }
 
 const char *hypar_kernels_text(const char *kernels)

@@ -106,8 +106,7 @@ static struct hypar_ranks *new_ranks(void)
 
 static void free_ranks(struct hypar_ranks *ranks)
 {
-    struct arena arena = ranks->arena; /* they live in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&ranks->arena);
 }
 
 #ifdef HYPAR_WITH_MPI

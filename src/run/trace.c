@@ -278,7 +278,6 @@ void hypar_trace_free(struct hypar_trace *trace)
 {
     if (!trace)
         return;
-    struct arena arena = trace->arena; /* it lives there */
     hypar_program_free(trace->program);
-    hp_arena_free(&arena);
+    hp_arena_free(&trace->arena);
 }

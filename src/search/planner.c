@@ -44,8 +44,7 @@ void hypar_found_free(struct hypar_found *found)
     if (!found)
         return;
     hypar_plan_free(found->plan);
-    struct arena arena = found->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&found->arena);
 }
 
 void hp_divide_batch(const struct problem *problem, struct hypar_plan *plan)

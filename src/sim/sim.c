@@ -418,8 +418,7 @@ void hypar_sim_free(struct hypar_sim *sim)
     hp_memory_free(sim->memory);
     hypar_program_free(sim->program);
     hp_timeline_end(&sim->timeline);
-    struct arena arena = sim->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&sim->arena);
 }
 
 double hypar_energy_total_j(const struct hypar_energy *e)

@@ -118,8 +118,7 @@ void hp_timing_free(struct timing *s)
     hp_task_costs_end(&s->own);
     hp_blocks_free(s->own_blocks);
     hp_arena_free(&s->bucket_arena);
-    struct arena arena = s->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&s->arena);
 }
 
 /* A part of a fusion group takes as long as its passes together. */

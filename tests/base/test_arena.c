@@ -33,6 +33,23 @@ static void memory_comes_zeroed_and_aligned(void **state)
     assert_null(arena.top);
 }
 
+/* Under a sanitizer or valgrind this fails if the arena is read after its memory is gone. */
+static void an_object_owns_the_memory_it_lies_in(void **state)
+{
+    (void)state;
+    struct object {
+        struct arena arena;
+        char *text;
+    };
+    struct arena arena = { 0 };
+    struct object *object = NEW(&arena, struct object, 1);
+    object->arena = arena;
+    for (int i = 0; i < 8; i++)
+        object->text = NEW(&object->arena, char, 1 << 20);
+    assert_true(hp_arena_bytes(&object->arena) >= 8 << 20);
+    hp_arena_free(&object->arena);
+}
+
 static void large_arrays_get_their_own_block(void **state)
 {
     (void)state;
@@ -108,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_comes_zeroed_and_aligned),
+        cmocka_unit_test(an_object_owns_the_memory_it_lies_in),
         cmocka_unit_test(large_arrays_get_their_own_block),
         cmocka_unit_test(release_returns_to_the_mark),
         cmocka_unit_test(grow_keeps_what_was_there),

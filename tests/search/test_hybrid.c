@@ -138,6 +138,74 @@ static void splits_are_best(void **unused)
     assert_true(looked > n / 20);
 }
 
+/* Do the operators and exchanges of two submeshes take the same time, in all states? */
+static bool same_times(struct submesh_model *m, const struct submesh *a,
+                       const struct submesh *b)
+{
+    bool same = true;
+    for (int c = 0; c < m->n_var_classes; c++) {
+        const struct class_states *x = &a->states[c], *y = &b->states[c];
+        same &= x->n == y->n;
+        for (int i = 0; i < x->n * m->var[m->lead[c]].n_ops && same; i++)
+            same = x->cost[i].forward_s == y->cost[i].forward_s &&
+                   x->cost[i].backward_s == y->cost[i].backward_s;
+    }
+    for (int t = 0; t < m->n_term_classes && same; t++) {
+        int from = hp_states(m, a, m->term_class[t].writer)->n;
+        int to = hp_states(m, a, m->term_class[t].reader)->n;
+        for (int k = 0; k < from * to && same; k++)
+            same = hp_submesh_term(m, a, t, k / to, k % to) ==
+                   hp_submesh_term(m, b, t, k / to, k % to);
+    }
+    return same;
+}
+
+/* Submeshes at places that count as the same take the same time; other places may differ. */
+static void like_places(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *machine;
+        int size, first, same;
+    } cases[] = {
+        { "cluster:4x2,device=a100,node1.peak=0.5x", 2, 6, 0 },
+        { "cluster:4x2,device=a100,node1.peak=0.5x", 2, 2, 2 },
+        { "cluster:4x2,device=a100,node1.peak=0.5x", 2, 3, 3 },
+        { "cluster:4x2,device=a100,node1.peak=0.5x", 3, 5, 5 },
+        { "cluster:4x2,device=a100,node1.peak=0.5x", 1, 7, 1 },
+        { "cluster:2x4,device=a100+cluster:2x4,device=h100", 2, 14, 10 },
+        { "cluster:2x4,device=a100+cluster:2x4,device=h100", 4, 9, 9 },
+        { "cluster:2x4,device=a100+cluster:2x4,device=h100", 4, 6, 6 },
+        { "cluster:2x2,device=a100,rails=on+cluster:3x2,device=h100,rails=on", 3, 6, 4 },
+        { "cluster:2x2,device=a100+cluster:1x2,device=t4+cluster:3x2,device=a100", 4, 8, 0 },
+        { "cluster:2x2,device=a100+cluster:1x2,device=t4+cluster:3x2,device=a100", 6, 6, 6 },
+        { "cluster:4x2,device=a100", 2, 4, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct case_of c = { .options = { .precision = HYPAR_BF16 } };
+        struct submesh_shape at = { cases[i].first, cases[i].size, 24, true };
+        struct hypar_error err;
+        if (hypar_import(&c.graph, "mlp:96-96-48-10",
+                         &(struct hypar_import_options){ .batch = 24 }, &err) ||
+            hypar_machine_read(&c.machine, cases[i].machine, &err))
+            fail_msg("%s", err.text);
+        c.problem =
+            (struct problem){ .graph = c.graph, .machine = c.machine, .options = &c.options };
+        assert_int_equal(hp_hybrid_begin(&c.h, &c.arena, &c.problem, &err), HYPAR_OK);
+        const struct submesh *here = hp_submesh(&c.h.model, &at);
+        if (hp_same_place(&c.h, at.first, at.size) != cases[i].same)
+            fail_msg("case %d: place %d", (int)i, hp_same_place(&c.h, at.first, at.size));
+        at.first = cases[i].same;
+        if (!same_times(&c.h.model, here, hp_submesh(&c.h.model, &at)))
+            fail_msg("case %d: other times", (int)i);
+        at.first = cases[i].first;
+        const struct submesh_splittings *list = hp_submesh_splittings(&c.h, &at);
+        at.first = cases[i].same;
+        assert_ptr_equal(list, hp_submesh_splittings(&c.h, &at)); /* worked out once */
+        end_case(&c);
+    }
+}
+
 /* What tables say before an exchange is worked out is no more than what it takes. */
 static void bounds_are_below(void **unused)
 {
@@ -644,10 +712,15 @@ static void keeps_to_options(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_best), cmocka_unit_test(bounds_are_below),
-        cmocka_unit_test(splits_are_best),    cmocka_unit_test(cuts_are_best),
-        cmocka_unit_test(beside_threed),      cmocka_unit_test(beside_pipelines),
-        cmocka_unit_test(keeps_to_options),   cmocka_unit_test(beside_simple_planners),
+        cmocka_unit_test(everything_is_best),
+        cmocka_unit_test(bounds_are_below),
+        cmocka_unit_test(like_places),
+        cmocka_unit_test(splits_are_best),
+        cmocka_unit_test(cuts_are_best),
+        cmocka_unit_test(beside_threed),
+        cmocka_unit_test(beside_pipelines),
+        cmocka_unit_test(keeps_to_options),
+        cmocka_unit_test(beside_simple_planners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,10 +306,20 @@ static void finds_whatever_fits(void **state)
 {
     (void)state;
     enum { DEVICES = 4, BATCH = 8 };
-    const char *model[] = { "resnet18", LLAMA, "lenet-c" };
-    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
-        struct setting s = open_setting(model[i], BATCH, "cluster:1x4");
-        struct hypar_search_options options = { .planner = "3d" };
+    static const struct {
+        const char *planner, *model, *machine;
+    } cases[] = {
+        { "3d", "resnet18", "cluster:1x4" },
+        { "3d", LLAMA, "cluster:1x4" },
+        { "3d", "lenet-c", "cluster:1x4" },
+        { "3d", "resnet18", "cluster:1x2,device=a100+cluster:1x2,device=v100" },
+        { "3d", LLAMA, "cluster:1x3,device=h100-pcie+cluster:1x1,device=l40s" },
+        { "auto", LLAMA, "cluster:1x2,device=l40s+cluster:1x2,device=h100" },
+        { "auto", "lenet-c", "cluster:2x1,device=v100+cluster:1x2,device=t4" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct setting s = open_setting(cases[i].model, BATCH, cases[i].machine);
+        struct hypar_search_options options = { .planner = cases[i].planner };
         struct hypar_found *found;
         struct hypar_error err;
         double least = INFINITY;
@@ -319,7 +329,8 @@ static void finds_whatever_fits(void **state)
                                                      pipeline, BATCH));
         options.memory_bytes = least;
         if (hypar_search(&found, s.graph, s.machine, &options, &err))
-            fail_msg("%s, %.0f bytes: %s", model[i], least, err.text);
+            fail_msg("%s on %s, %.0f bytes: %s", cases[i].model, cases[i].machine, least,
+                     err.text);
         hypar_found_free(found);
         close_setting(&s);
     }

@@ -132,8 +132,7 @@ static int close_packed(void *packer)
     p->z.avail_in = 0;
     bool written = pack(p, Z_FINISH);
     deflateEnd(&p->z);
-    struct arena arena = p->arena;
-    hp_arena_free(&arena);
+    hp_arena_free(&p->arena);
     errno = written ? errno : EIO;
     return written ? 0 : EOF;
 }

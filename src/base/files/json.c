@@ -289,8 +289,7 @@ void hp_json_free(struct json_document *document)
     if (!document)
         return;
     json_decref(document->root);
-    struct arena arena = document->arena; /* the document lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&document->arena);
 }
 
 /* The root's key is the document's name; messages take the name from there. */

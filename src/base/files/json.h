@@ -146,6 +146,7 @@ void hp_json_begin_array(struct json_writer *w, const char *key, bool flat);
 void hp_json_end_array(struct json_writer *w);
 void hp_json_put_string(struct json_writer *w, const char *key, const char *value);
 void hp_json_put_int(struct json_writer *w, const char *key, int64_t value);
+void hp_json_put_ints(struct json_writer *w, const char *key, const int *value, int n);
 void hp_json_put_number(struct json_writer *w, const char *key, double value);
 /* value / 1,000,000, of at most 15 digits. The text is that of hp_json_put_number(), made
  * faster. */

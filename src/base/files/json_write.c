@@ -142,6 +142,14 @@ void hp_json_put_int(struct json_writer *w, const char *key, int64_t value)
     end_value(w);
 }
 
+void hp_json_put_ints(struct json_writer *w, const char *key, const int *value, int n)
+{
+    hp_json_begin_array(w, key, true);
+    for (int i = 0; i < n; i++)
+        hp_json_put_int(w, NULL, value[i]);
+    hp_json_end_array(w);
+}
+
 void hp_json_put_number(struct json_writer *w, const char *key, double value)
 {
     if (!isfinite(value)) { /* JSON has no such number */

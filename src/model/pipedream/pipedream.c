@@ -368,8 +368,7 @@ void hp_text_profile_free(struct text_profile *profile)
 {
     if (!profile)
         return;
-    struct arena arena = profile->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&profile->arena);
 }
 
 void hp_text_profile_write(const struct text_profile *profile, FILE *to)

@@ -187,15 +187,6 @@ struct division {
     const int64_t *sizes[MAX_AXES];
 };
 
-/* The dimension that an axis leads; -1: none. */
-static int led_dim(const struct nest *nest, int operand, int axis)
-{
-    for (int d = 0; d < nest->operand[operand].n_dims; d++)
-        if (hp_leading_axis(nest, operand, d) == axis)
-            return d;
-    return -1;
-}
-
 /* Find the division of a tensor. Returns false if some axis does not divide this tensor. */
 static bool divide(const struct plan_structure *s, int op, int operand, struct division *out)
 {
@@ -205,7 +196,7 @@ static bool divide(const struct plan_structure *s, int op, int operand, struct d
     for (int axis = 0; axis < nest->n_axes; axis++) {
         if (hp_degree(split, axis) == 1)
             continue;
-        int dim = led_dim(nest, operand, axis);
+        int dim = hp_led_dim(nest, operand, axis);
         if (dim < 0 && axis != nest->n_axes - 1)
             return false;
         out->dim[out->n] = dim;

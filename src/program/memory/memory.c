@@ -464,8 +464,7 @@ void hp_memory_free(struct memory_model *model)
 {
     if (!model)
         return;
-    struct arena arena = model->arena; /* the model lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&model->arena);
 }
 
 enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,

@@ -260,6 +260,8 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
     double *elements = NEW(&m->scratch, double, p->order.n); /* by pass */
     for (int d = 0; d < m->model->n_devices; d++) {
         double all = 0, until = 0, begun = 0; /* elements, those of earlier passes; bytes */
+        if (!hp_is_looked_at(&m->finder, d))
+            continue;
         for (int i = p->start[d]; i < p->start[d + 1]; i++) {
             int number = p->number[i], part = p->order.at[number].part;
             double first = first_gradients(m, p, number, seen);

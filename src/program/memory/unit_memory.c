@@ -389,7 +389,9 @@ void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
     for (int i = 0; i < m->units.n; i++)
         run_of[i] = -1;
     for (int d = 0; d < m->model->n_devices; d++)
-        for (int a = 0; p->start[d] < p->start[d + 1] && a < hp_action_count(s); a++) {
+        for (int a = 0; hp_is_looked_at(&m->finder, d) && p->start[d] < p->start[d + 1] &&
+                        a < hp_action_count(s);
+             a++) {
             int n = find_runs(m, p, d, a, elements, run_of, run);
             bool backward = hp_action_phase(s, a) != PHASE_FORWARD;
             add_gathered(m, body, d, run, n, backward);

@@ -508,10 +508,7 @@ static void put_on(struct json_writer *w, const struct hypar_sim_event *e)
         hp_json_put_int(w, "on", e->device);
         return;
     }
-    hp_json_begin_array(w, "links", true);
-    for (int i = 0; i < e->n_links; i++)
-        hp_json_put_int(w, NULL, e->link[i]);
-    hp_json_end_array(w);
+    hp_json_put_ints(w, "links", e->link, e->n_links);
 }
 
 static void timeline_json(FILE *to, const struct hypar_sim *sim)

@@ -122,11 +122,6 @@ static void move_running(const struct backend *b, const struct kernel_call *call
     hp_move_running(call, operand, running);
 }
 
-static void *element_of(void *data, int64_t i, enum real real)
-{
-    return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
-}
-
 /* The same of a parameter in bf16: its master copy is updated, and rounded. */
 static void update_master(const struct update_run *u, const struct optimizer_state *at,
                           int64_t lo, int64_t hi)
@@ -137,7 +132,7 @@ static void update_master(const struct update_run *u, const struct optimizer_sta
         struct optimizer_state state = *at;
         n = hi - i < MOST ? hi - i : MOST;
         for (int k = 0; k < HP_STATE_ARRAYS; k++)
-            state.array[k] = element_of(at->array[k], i - lo, u->real);
+            state.array[k] = hp_real_at(at->array[k], i - lo, u->real);
         hp_convert(gradient, REAL_F32,
                    (const char *)u->gradient + (size_t)i * hp_real_bytes(u->gradient_real),
                    u->gradient_real, n);
@@ -154,7 +149,7 @@ static void update_piece(void *arg, int64_t lo, int64_t hi)
     size_t size = hp_real_bytes(u->real), at = (size_t)lo * size;
     struct optimizer_state state = u->state;
     for (int k = 0; k < HP_STATE_ARRAYS; k++)
-        state.array[k] = element_of(state.array[k], lo, u->real);
+        state.array[k] = hp_real_at(state.array[k], lo, u->real);
     if (state.array[HP_MASTER]) {
         update_master(u, &state, lo, hi);
         return;

@@ -362,8 +362,7 @@ void hp_checkpoint_close(struct checkpoint *c)
     if (!c)
         return;
     hp_input_close(&c->file);
-    struct arena arena = c->arena;
-    hp_arena_free(&arena);
+    hp_arena_free(&c->arena);
 }
 
 /* Contents ------------------------------------------------------------------------------ */

@@ -221,7 +221,6 @@ enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *w, bool keep,
     status = hypar_output_close(&w->output, keep && written == HYPAR_OK,
                                 written == HYPAR_OK ? err : NULL);
     status = written == HYPAR_OK ? status : written;
-    struct arena arena = w->arena; /* the writer lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&w->arena);
     return status;
 }

@@ -101,8 +101,7 @@ void hp_data_close(struct data_source *source)
         return;
     for (int set = 0; set < DATA_SET_COUNT; set++)
         hp_files_close(&source->opened[set]);
-    struct arena arena = source->arena; /* the source lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&source->arena);
 }
 
 int64_t hp_data_samples(const struct data_source *source, enum data_set set)

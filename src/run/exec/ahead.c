@@ -251,6 +251,5 @@ void hp_ahead_free(struct ahead *a)
     pthread_mutex_destroy(&a->lock);
     pthread_cond_destroy(&a->asked);
     pthread_cond_destroy(&a->filled);
-    struct arena arena = a->arena; /* it lives there */
-    hp_arena_free(&arena);
+    hp_arena_free(&a->arena);
 }

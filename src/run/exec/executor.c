@@ -219,6 +219,5 @@ void hp_executor_free(struct executor *x)
     x->backend->array_free(x->backend, x->workspace);
     x->backend->array_free(x->backend, x->one);
     hp_rank_free(x->rank);
-    struct arena arena = x->arena; /* it lives there */
-    hp_arena_free(&arena);
+    hp_arena_free(&x->arena);
 }

@@ -47,8 +47,7 @@ void hp_local_free(struct local_network *network)
 {
     if (!network)
         return;
-    struct arena arena = network->arena; /* the network lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&network->arena);
 }
 
 static int new_request(struct local_network *n)

@@ -616,6 +616,5 @@ void hp_rank_free(struct rank *rank)
 {
     if (!rank)
         return;
-    struct arena arena = rank->arena; /* the rank lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&rank->arena);
 }

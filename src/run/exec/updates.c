@@ -28,11 +28,6 @@ static int64_t element_at(const struct held_view *v, int64_t i)
     return at;
 }
 
-static void *element_of(void *data, int64_t i, enum real real)
-{
-    return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
-}
-
 /* The number of an update of a group of parameters, over all runs. The rate follows batches: a
  * stage with several replicas has fewer updates than batches. */
 static struct update_step update_step(const struct executor *x, int group, int period)
@@ -58,7 +53,7 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
     if (elements.hi <= elements.lo)
         return HYPAR_OK;
     enum real real = hp_buffer_real(x, gradient->buffer);
-    struct view view = { .data = element_of(x->lasting[gradient->buffer], gradient->at.offset,
+    struct view view = { .data = hp_real_at(x->lasting[gradient->buffer], gradient->at.offset,
                                             real),
                          .box = gradient->box };
     int n = hp_flat_boxes(&gradient->box, elements.lo, elements.hi, box);
@@ -80,7 +75,7 @@ static int add_runs(struct executor *x, const struct rank_square *s, int n_runs)
         n = run - i % run < s->elements.hi - i ? run - i % run : s->elements.hi - i;
         x->square = GROW(&x->arena, struct square_run, x->square, n_runs, &x->square_capacity);
         x->square[n_runs++] =
-            (struct square_run){ element_of(x->lasting[s->gradient.buffer],
+            (struct square_run){ hp_real_at(x->lasting[s->gradient.buffer],
                                             element_at(&s->gradient, i), real),
                                  real, n };
     }
@@ -148,14 +143,14 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
                                   .step = at_step,
                                   .real = real,
                                   .n = n,
-                                  .old = element_of(old, at, param),
-                                  .new = element_of(new, at, param),
-                                  .gradient = element_of(x->lasting[u->gradient.buffer], from,
+                                  .old = hp_real_at(old, at, param),
+                                  .new = hp_real_at(new, at, param),
+                                  .gradient = hp_real_at(x->lasting[u->gradient.buffer], from,
                                                          gradient),
                                   .gradient_real = gradient,
                                   .state = x->state[u->param.buffer] };
         for (int k = 0; k < HP_STATE_ARRAYS; k++)
-            run.state.array[k] = element_of(run.state.array[k], state, real);
+            run.state.array[k] = hp_real_at(run.state.array[k], state, real);
         x->backend->update(x->backend, &run);
     }
     return HYPAR_OK;

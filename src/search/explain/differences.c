@@ -1,5 +1,6 @@
 /* Compares two plans of one model: lists their differences, and simulates the first plan with
  * each difference alone. */
+#include <stddef.h>
 #include <string.h>
 
 #include "plan/config.h"
@@ -41,53 +42,32 @@ static void add_precision(struct hypar_differences *d)
                   plan);
 }
 
-static void add_optimizer(struct hypar_differences *d)
+/* A member of the plan that stands alone. */
+static void add_member(struct hypar_differences *d, size_t offset, size_t size,
+                       const char *what, const char *from, const char *to)
 {
-    if (d->a->optimizer == d->b->optimizer)
+    const char *theirs = (const char *)d->b + offset;
+    if (memcmp((const char *)d->a + offset, theirs, size) == 0)
         return;
     struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
-    plan->optimizer = d->b->optimizer;
-    hp_add_change(&d->changes,
-                  words(d, "optimizer", hypar_optimizer_text(d->a->optimizer),
-                        hypar_optimizer_text(d->b->optimizer)),
-                  plan);
+    memcpy((char *)plan + offset, theirs, size);
+    hp_add_change(&d->changes, words(d, what, from, to), plan);
 }
+#define ADD(d, member, ...) \
+    add_member(d, offsetof(struct hypar_plan, member), sizeof(d)->a->member, __VA_ARGS__)
 
-static void add_clip(struct hypar_differences *d)
+static void add_members(struct hypar_differences *d)
 {
-    if (d->a->clip == d->b->clip)
-        return;
-    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
-    plan->clip = d->b->clip;
-    hp_add_change(&d->changes,
-                  hp_arena_printf(&d->arena, "clip: %g -> %g", d->a->clip, d->b->clip), plan);
-}
-
-static void add_masks(struct hypar_differences *d)
-{
-    if (d->a->masks == d->b->masks)
-        return;
-    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
-    plan->masks = d->b->masks;
-    hp_add_change(
-        &d->changes,
-        words(d, "dropout masks", hypar_masks_text(d->a->masks), hypar_masks_text(d->b->masks)),
-        plan);
-}
-
-static void add_framework(struct hypar_differences *d)
-{
-    double a = d->a->framework_bytes, b = d->b->framework_bytes;
+    const struct hypar_plan *a = d->a, *b = d->b;
     char from[32], to[32];
-    if (a == b)
-        return;
-    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
-    plan->framework_bytes = b;
-    hp_add_change(&d->changes,
-                  words(d, "framework's memory",
-                        hypar_format_quantity(from, a, HYPAR_UNIT_BYTES),
-                        hypar_format_quantity(to, b, HYPAR_UNIT_BYTES)),
-                  plan);
+    ADD(d, optimizer, "optimizer", hypar_optimizer_text(a->optimizer),
+        hypar_optimizer_text(b->optimizer));
+    ADD(d, clip, "clip", hp_arena_printf(&d->arena, "%g", a->clip),
+        hp_arena_printf(&d->arena, "%g", b->clip));
+    ADD(d, masks, "dropout masks", hypar_masks_text(a->masks), hypar_masks_text(b->masks));
+    ADD(d, framework_bytes, "framework's memory",
+        hypar_format_quantity(from, a->framework_bytes, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(to, b->framework_bytes, HYPAR_UNIT_BYTES));
 }
 
 static void add_simulation(struct hypar_differences *d)
@@ -139,15 +119,9 @@ static void add_schedule(struct hypar_differences *d)
 
 static void add_micro_batches(struct hypar_differences *d)
 {
-    int64_t a = d->a->schedule.micro_batches, b = d->b->schedule.micro_batches;
-    if (a == b)
-        return;
-    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
-    plan->schedule.micro_batches = b;
-    hp_add_change(
-        &d->changes,
-        hp_arena_printf(&d->arena, "micro-batches: %lld -> %lld", (long long)a, (long long)b),
-        plan);
+    long long a = d->a->schedule.micro_batches, b = d->b->schedule.micro_batches;
+    ADD(d, schedule.micro_batches, "micro-batches", hp_arena_printf(&d->arena, "%lld", a),
+        hp_arena_printf(&d->arena, "%lld", b));
 }
 
 /* Recomputation and sharding -------------------------------------------------------------- */
@@ -405,10 +379,7 @@ enum hypar_status hypar_plan_differences(struct hypar_differences **out,
     d->tasks = (double)hypar_sim_summary(sim).tasks;
     hypar_sim_free(sim);
     add_precision(d);
-    add_optimizer(d);
-    add_clip(d);
-    add_masks(d);
-    add_framework(d);
+    add_members(d);
     add_simulation(d);
     (hp_same_stages(a, b) ? add_splits : add_stages)(d);
     add_schedule(d);
@@ -425,8 +396,7 @@ void hypar_differences_free(struct hypar_differences *d)
     if (!d)
         return;
     hp_free_changes(&d->changes);
-    struct arena arena = d->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&d->arena);
 }
 
 const struct hypar_what_if *hypar_difference(const struct hypar_differences *d, int i)

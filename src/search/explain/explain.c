@@ -144,8 +144,7 @@ void hypar_explanation_free(struct hypar_explanation *e)
     hp_free_changes(&e->what_ifs);
     hypar_sim_free(e->sim);
     hypar_found_free(e->again);
-    struct arena arena = e->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&e->arena);
 }
 
 struct hypar_explanation_info hypar_explanation_info(const struct hypar_explanation *e)

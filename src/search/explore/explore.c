@@ -406,6 +406,5 @@ void hypar_exploration_free(struct hypar_exploration *e)
     if (!e)
         return;
     hp_explore_machines_free(&e->machines, 0);
-    struct arena arena = e->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&e->arena);
 }

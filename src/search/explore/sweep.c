@@ -336,8 +336,7 @@ void hypar_sweep_free(struct hypar_sweep *s)
     for (int i = 0; i < s->n_batches && s->graph; i++)
         hypar_graph_free(s->graph[i]);
     hp_explore_machines_free(&s->machines, 0);
-    struct arena arena = s->arena; /* the struct is in this arena */
-    hp_arena_free(&arena);
+    hp_arena_free(&s->arena);
 }
 
 const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *s, int i)

@@ -113,12 +113,11 @@ static struct stage stage_at(const struct cutting *c, int k, const struct cut *c
                            .n_devices = s->n_devices * block,
                            .size = c->size[cut->block],
                            .in_flight = in_flight(s, k) };
-    stage.room = hp_room(c->h->problem, stage.first);
+    stage.first = hp_same_place(c->h, stage.first, stage.n_devices);
+    stage.room = c->h->room[stage.first];
     for (int d = 1; d < stage.n_devices && !c->alike; d++)
-        stage.room = fmin(stage.room, hp_room(c->h->problem, stage.first + d));
+        stage.room = fmin(stage.room, c->h->room[stage.first + d]);
     stage.room *= s->room / s->chunks;
-    if (c->alike) /* one group stands for all */
-        stage.first = 0;
     return stage;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
+#include "machine/machine.h"
 #include "search/estimate/needs.h"
 #include "search/evaluate/room.h"
 #include "sim/task_costs.h"
@@ -331,6 +332,26 @@ static bool may_have_size(const struct hybrid *h, const struct stage *stage, dou
            (stage->n_devices <= HP_SOME && stage->n_devices / LARGE_SUBMESH > samples);
 }
 
+int hp_same_place(const struct hybrid *h, int first, int n)
+{
+    const struct hypar_machine *machine = h->problem->machine;
+    return hypar_machine_is_uniform(machine) ? 0 : hp_machine_like_place(machine, first, n);
+}
+
+/* The room of each device, worked out once for equal devices that follow one another. */
+static const double *find_room(struct hybrid *h)
+{
+    const struct hypar_machine *machine = h->problem->machine;
+    int n = hypar_machine_device_count(machine);
+    double *room = NEW(h->arena, double, n);
+    for (int d = 0; d < n; d++)
+        room[d] =
+            d > 0 && hypar_machine_device(machine, d) == hypar_machine_device(machine, d - 1)
+                ? room[d - 1]
+                : hp_room(h->problem, d);
+    return room;
+}
+
 /* The first device of the stage's submesh that has its slowest device. */
 static int slowest_submesh(const struct hybrid *h, const struct stage *stage, int size)
 {
@@ -551,6 +572,7 @@ enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
     TRY(hp_submesh_model(&out->model, arena, problem, err));
     out->update_s = hp_seconds(hp_update_time(out->model.costs, 0, 1e9)) / 1e9;
     out->group_bytes = hp_group_bytes(problem);
+    out->room = find_room(out);
     const double *op_s = op_seconds(out);
     out->units = hp_units(&out->model, op_s);
     out->state_bytes = sum_up_state(out);

@@ -166,6 +166,7 @@ struct hybrid {
     double forward_s, weighted, elements; /* forward time of all operators with the whole batch
                                            * on one device; number of operators with parameters;
                                            * their parameter elements */
+    const double *room;                   /* [device] (room.h) */
     double *state_bytes;   /* [unit]: state of parameters whose first reader is in a unit before
                             * it */
     struct memo submeshes; /* of struct submesh_splittings */
@@ -239,6 +240,10 @@ struct stage_estimate hp_estimate_states(struct hybrid *h, const struct stage *s
 void hp_enumerate_states(struct hybrid *h, const struct stage *stage,
                          const struct submesh_splittings *list, struct arena *arena,
                          struct stage_estimate *best);
+
+/* The first place of a stage or a submesh on `n` devices whose estimate is the same as from
+ * device `first` on. */
+int hp_same_place(const struct hybrid *h, int first, int n);
 
 /* The submesh that stands for all replicas of a stage: the one whose samples take longest. */
 struct submesh_shape hp_stage_submesh(struct hybrid *h, const struct stage *stage, int size);

@@ -156,25 +156,30 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                          &place);
 }
 
-/* Do two parts differ only in their samples? */
+/* Do two parts do the same work on equal devices? */
 static bool are_alike(const struct submesh_model *m, const struct op_parts *parts, int a, int b)
 {
-    int n = parts->nest->n_axes, sample = hp_sample_axis(parts->nest);
-    axis_set others = ~(sample < 0 ? 0 : (axis_set)1 << sample);
-    return hypar_machine_is_uniform(m->problem->machine) &&
-           hp_same_work(parts->range + a * n, parts->range + b * n, n, others);
+    const struct hypar_machine *machine = m->problem->machine;
+    int n = parts->nest->n_axes;
+    return !parts->empty[a] && !parts->empty[b] &&
+           hypar_machine_device(machine, parts->device[a]) ==
+               hypar_machine_device(machine, parts->device[b]) &&
+           hp_same_work(parts->range + a * n, parts->range + b * n, n,
+                        hp_positional_axes(parts->nest));
 }
 
 /* The time of the slowest part. Of even parts the first is the largest; inner parts have more
  * of a window than parts at the borders; the last part has most of a causal operator. So only
- * three of these are timed. Parts in proportion to the speed of their devices are all timed. */
+ * three of these are timed. Of parts in proportion to the speed of their devices all are timed
+ * that differ from the one before. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
                               const struct op_parts *parts)
 {
     int n = parts->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
     double most = 0;
     for (int part = 0; m->speed && part < n; part++)
-        most = fmax(most, part_seconds(m, op, passes, parts, part));
+        if (part == 0 || !are_alike(m, parts, part - 1, part))
+            most = fmax(most, part_seconds(m, op, passes, parts, part));
     if (m->speed)
         return most;
     for (int i = 0; i < (n > 2 ? 3 : n); i++)

@@ -121,11 +121,13 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
 const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
                                                        const struct submesh_shape *shape)
 {
-    const int64_t key[] = { shape->first, shape->size, shape->samples, shape->shares };
+    struct submesh_shape same = *shape;
+    same.first = hp_same_place(h, shape->first, shape->size);
+    const int64_t key[] = { same.first, same.size, same.samples, same.shares };
     void **known = hp_memo(&h->submeshes, h->arena, key, sizeof key);
     if (!*known) {
         struct submesh_splittings *list = *known = NEW(h->arena, struct submesh_splittings, 1);
-        list->submesh = hp_submesh(&h->model, shape);
+        list->submesh = hp_submesh(&h->model, &same);
         if (list->submesh)
             fill(h, list);
     }

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-/* The splittable axis with this role, or -1. */
-static int axis_of_role(const struct nest *nest, enum hypar_role role)
-{
-    for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role == role && nest->axis[a].splittable)
-            return a;
-    return -1;
-}
-
 /* Does axis `a` index every input that receives a gradient? (The groups of a convolution do.
  * The features of an LSTM index its cell state, but not its other inputs.) */
 static bool indexes_inputs(const struct nest *nest, int a)
@@ -32,8 +23,8 @@ static bool indexes_inputs(const struct nest *nest, int a)
 static unsigned weighted_types(const struct nest *nest)
 {
     unsigned types = 1u << TYPE_I; /* an operator without samples is copied */
-    int k = axis_of_role(nest, HYPAR_PARAMETER);
-    if (axis_of_role(nest, HYPAR_REDUCTION) >= 0)
+    int k = hp_axis_of_role(nest, HYPAR_PARAMETER);
+    if (hp_axis_of_role(nest, HYPAR_REDUCTION) >= 0)
         types |= 1u << TYPE_II;
     if (k >= 0)
         types |= 1u << (indexes_inputs(nest, k) ? TYPE_CHANNEL : TYPE_III);
@@ -294,7 +285,7 @@ static int inherited_axis(const struct hypar_graph *g, const struct op *op,
 static int channel_axis(const struct hypar_graph *g, const struct op *op,
                         const int *channel_dim, bool weighted)
 {
-    int k = axis_of_role(op->nest, HYPAR_PARAMETER);
+    int k = hp_axis_of_role(op->nest, HYPAR_PARAMETER);
     if (weighted)
         return k >= 0 ? k
                       : hp_nest_axis(op->nest, 'k'); /* an LSTM's features are not splittable */
@@ -310,8 +301,8 @@ static void find_axes(struct arena *arena, struct layered *l)
         const struct op *op = &g->ops[i];
         bool weighted = hp_op_weighted(g, i);
         int copies = op->nest->n_axes - 1;
-        int sample = axis_of_role(op->nest, HYPAR_SAMPLE);
-        int sum = axis_of_role(op->nest, HYPAR_REDUCTION);
+        int sample = hp_axis_of_role(op->nest, HYPAR_SAMPLE);
+        int sum = hp_axis_of_role(op->nest, HYPAR_REDUCTION);
         int channel = channel_axis(g, op, channel_dim, weighted);
         note_channels(op, channel, channel_dim);
         if (channel >= 0 && !op->nest->axis[channel].splittable)

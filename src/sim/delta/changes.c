@@ -78,8 +78,7 @@ void hypar_delta_free(struct hypar_delta *d)
         return;
     hp_delta_free(d->delta);
     hypar_plan_free(d->plan);
-    struct arena arena = d->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&d->arena);
 }
 
 /* Read all changes before making any. */

@@ -507,8 +507,7 @@ void hp_delta_free(struct delta *d)
     hp_timing_free(d->timing);
     hp_lowering_free(d->lowering);
     hp_sim_cache_free(d->own);
-    struct arena arena = d->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&d->arena);
 }
 
 size_t hp_delta_remembered_bytes(const struct delta *d)

@@ -420,8 +420,7 @@ void hp_delta_timeline_free(struct delta_timeline *p)
     hp_arena_free(&p->by_id);
     hp_arena_free(&p->by_place);
     hp_arena_free(&p->logs);
-    struct arena arena = p->arena; /* it lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&p->arena);
 }
 
 ticks hp_delta_timeline_length(const struct delta_timeline *p)

@@ -329,6 +329,5 @@ void hp_flat_file_free(struct flat_file *file)
 {
     if (!file)
         return;
-    struct arena arena = file->arena; /* the file lives in it */
-    hp_arena_free(&arena);
+    hp_arena_free(&file->arena);
 }

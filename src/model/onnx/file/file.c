@@ -488,7 +488,6 @@ void hp_onnx_close(struct onnx_file *file)
 {
     if (!file)
         return;
-    struct arena arena = file->arena; /* the file lives in it */
     fclose(file->stream);
-    hp_arena_free(&arena);
+    hp_arena_free(&file->arena);
 }

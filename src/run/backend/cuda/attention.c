@@ -11,16 +11,11 @@
 #include "run/backend/cuda/sources.h"
 #include "run/backend/narrow.h"
 
-static pass_set passes_of(const struct kernel_call *call)
-{
-    return call->passes ? call->passes : (pass_set)1 << call->pass;
-}
-
 /* The view of an operand that one of the passes reads or writes; NULL: there is none. */
 static const struct view *view_of(const struct kernel_call *call, const char *name)
 {
     struct kernel_call one = *call;
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     for (one.pass = 0; passes >> one.pass; one.pass++)
         if (passes >> one.pass & 1 && hp_call_view(&one, name))
             return name[1] ? &call->grad[hp_operand(call->nest, name[1])]
@@ -31,7 +26,7 @@ static const struct view *view_of(const struct kernel_call *call, const char *na
 bool hp_attention_writes(const struct kernel_call *call, const char *name)
 {
     struct kernel_call one = *call;
-    pass_set passes = passes_of(call);
+    pass_set passes = hp_passes_of(call);
     for (one.pass = 0; passes >> one.pass; one.pass++)
         if (passes >> one.pass & 1 && hp_call_writes(&one, name))
             return view_of(call, name) != NULL;

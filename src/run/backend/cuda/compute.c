@@ -12,11 +12,6 @@
 #include "run/backend/cuda/sources.h"
 #include "run/running.h"
 
-static bool in_set(operand_set set, int o)
-{
-    return set >> o & 1;
-}
-
 /* Of two operands. */
 static bool is_product(const struct target *t)
 {
@@ -160,9 +155,9 @@ static void clear_fresh(const struct backend *b, const struct kernel_call *call)
 {
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
-        if (in_set(pass->writes & call->fresh, o))
+        if (hp_in_set(pass->writes & call->fresh, o))
             hp_cuda_clear(b, call, o, false);
-        if (in_set(pass->writes_grad & call->fresh_grad, o))
+        if (hp_in_set(pass->writes_grad & call->fresh_grad, o))
             hp_cuda_clear(b, call, o, true);
     }
 }
@@ -248,9 +243,9 @@ static pass_set together(const struct nest *nest, pass_set passes)
     int t = hp_operand(nest, 't'), bias = hp_operand(nest, 'b');
     for (int p = 0; p < nest->n_passes && (attention || norm); p++) {
         const struct pass *pass = &nest->pass[p];
-        bool other = attention ? in_set(pass->writes, t) ||
-                                     (bias >= 0 && in_set(pass->writes_grad, bias))
-                               : !pass->backward || in_set(pass->writes_grad, 0);
+        bool other = attention ? hp_in_set(pass->writes, t) ||
+                                     (bias >= 0 && hp_in_set(pass->writes_grad, bias))
+                               : !pass->backward || hp_in_set(pass->writes_grad, 0);
         if (passes >> p & 1 && !other)
             set |= (pass_set)1 << p;
     }

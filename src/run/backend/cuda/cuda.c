@@ -212,8 +212,7 @@ void hp_cuda_close(struct cuda *c)
     hp_arena_free(&c->kept_arena);
     if (c->context)
         c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
-    struct arena arena = c->arena;
-    hp_arena_free(&arena);
+    hp_arena_free(&c->arena);
 }
 
 struct hypar_card hp_cuda_card(const struct cuda *c)

@@ -42,34 +42,6 @@ struct constants {
 };
 
 #define SCALAR static __device__
-#define UNARY(name, from, value, slope)                                  \
-    static __device__ double name##_value(double x, struct constants c)  \
-    {                                                                    \
-        const double alpha = c.alpha, beta = c.beta;                     \
-        (void)alpha, (void)beta;                                         \
-        return value;                                                    \
-    }                                                                    \
-    static __device__ double name##_slope(double from, struct constants c) \
-    {                                                                    \
-        const double alpha = c.alpha, beta = c.beta;                     \
-        (void)alpha, (void)beta, (void)from;                             \
-        return slope;                                                    \
-    }
-#define BINARY(name, value, slope_x, slope_y)                       \
-    static __device__ double name##_value(double x, double y)       \
-    {                                                               \
-        return value;                                               \
-    }                                                               \
-    static __device__ double name##_slope_x(double x, double y)     \
-    {                                                               \
-        (void)x, (void)y;                                           \
-        return slope_x;                                             \
-    }                                                               \
-    static __device__ double name##_slope_y(double x, double y)     \
-    {                                                               \
-        (void)x, (void)y;                                           \
-        return slope_y;                                             \
-    }
 #include "kernel/scalar.inc"
 
 // As hp_draw() of the host.

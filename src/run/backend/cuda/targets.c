@@ -4,11 +4,6 @@
 #include "run/backend/cuda/formulas.h"
 #include "run/backend/cuda/generate.h"
 
-static bool in_set(operand_set set, int o)
-{
-    return set >> o & 1;
-}
-
 /* Copies of operand `from`, times `scale`, are added to `to`. */
 static struct target copy_of(const struct kernel_call *call, int to, int from, bool grad,
                              double scale)
@@ -37,7 +32,7 @@ static struct target nothing_for(const struct kernel_call *call, const struct ta
 static operand_set bias_of(const struct nest *nest, const struct pass *pass)
 {
     for (int o = 0; o < nest->n_operands && !pass->backward; o++)
-        if (nest->operand[o].name[0] == 'b' && in_set(pass->reads & ~pass->adds, o))
+        if (nest->operand[o].name[0] == 'b' && hp_in_set(pass->reads & ~pass->adds, o))
             return (operand_set)1 << o;
     return 0;
 }
@@ -46,7 +41,7 @@ static void add_terms(const struct kernel_call *call, int to, operand_set terms,
                       void *who)
 {
     for (int o = 0; o < call->nest->n_operands; o++)
-        if (in_set(terms, o) && call->value[o].data) {
+        if (hp_in_set(terms, o) && call->value[o].data) {
             struct target add = copy_of(call, to, o, false, 1);
             f(who, call, &add);
         }
@@ -69,7 +64,7 @@ static void copies(const struct kernel_call *call, const struct target *t, each_
     bool fresh = t->fresh,
          mean = call->nest->kind == OP_REDUCE_MEAN || call->nest->kind == OP_GLOBAL_AVG_POOL;
     for (int o = 0; o < call->nest->n_operands; o++) {
-        if (!in_set(reads, o) || !(t->grad ? call->grad[o].data : call->value[o].data))
+        if (!hp_in_set(reads, o) || !(t->grad ? call->grad[o].data : call->value[o].data))
             continue;
         struct target copy = copy_of(call, t->to, o, t->grad, mean ? t->constant[0] : 1);
         copy.fresh = fresh;
@@ -100,7 +95,7 @@ static void write_one(const struct kernel_call *call, int o, bool grad, each_tar
     struct formula formula = hp_cuda_formula(call, o, grad, room);
     struct target t = { .to = o,
                         .grad = grad,
-                        .fresh = in_set(grad ? call->fresh_grad : call->fresh, o),
+                        .fresh = hp_in_set(grad ? call->fresh_grad : call->fresh, o),
                         .formula = formula.text,
                         .reads = pass->reads & ~pass->adds,
                         .reads_grad = pass->reads_grad,
@@ -122,9 +117,9 @@ void hp_cuda_targets(const struct kernel_call *call, each_target *f, void *who)
 {
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
-        if (in_set(pass->writes, o) && call->value[o].data)
+        if (hp_in_set(pass->writes, o) && call->value[o].data)
             write_one(call, o, false, f, who);
-        if (in_set(pass->writes_grad, o) && call->grad[o].data)
+        if (hp_in_set(pass->writes_grad, o) && call->grad[o].data)
             write_one(call, o, true, f, who);
     }
 }
