@@ -1,9 +1,9 @@
 /* FlexFlow's evaluation (Jia, Zaharia, Aiken, MLSys 2019), the paper's figures beside ours:
  *
  *     make bench-flexflow              build/bench_flexflow [PROPOSALS a search] [NETWORK]
- *                                      0 proposals: what a proposal takes, alone;
- *                                      no more than a figure has: that on 4 and 16 devices
- * only; make figure-flexflow             --csv FOLDER, --svg FOLDER: its figures;
+ *                                      with 0 proposals: the time of a proposal alone;
+ *                                      with few: that time on 4 and 16 devices only
+ *     make figure-flexflow             --csv FOLDER, --svg FOLDER: its figures;
  *                                      --figure NAME: these alone
  *
  * First the speed-ups of its Figure 6 over data parallelism and over an expert's plan, on its

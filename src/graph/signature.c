@@ -437,8 +437,8 @@ static bool match_given(struct signature *s, int o)
     struct operand *operand = &s->b->operand[o];
     int place = 0;
     if (t->shape.n_dims != pattern->n_dims)
-        return hp_bind_fail(s->b, "'%s' has %d dimensions, expected %d", operand->name,
-                            t->shape.n_dims, pattern->n_dims);
+        return hp_bind_fail(s->b, "'%s' (%s) has %d dimensions, expected %d", t->name,
+                            operand->name, t->shape.n_dims, pattern->n_dims);
     if (t->index != pattern->index)
         return hp_bind_fail(s->b, "'%s' holds %s, expected %s", operand->name,
                             t->index ? "integers" : "numbers",

@@ -54,7 +54,9 @@ static enum hypar_status check_hash(const struct hypar_graph *graph, const char 
     if (hash == mine)
         return HYPAR_OK;
     hp_json_fail(
-        &at, err, "the plan is for another graph: '%s' with batch %lld is %016llx, not %016llx",
+        &at, err,
+        "the plan is for another graph: '%s' with batch %lld is %016llx, not %016llx; without "
+        "this line the plan is read for any graph that it fits",
         model, (long long)graph->batch, (unsigned long long)mine, (unsigned long long)hash);
     return HYPAR_INFEASIBLE;
 }

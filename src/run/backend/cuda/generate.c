@@ -79,8 +79,7 @@ static void say_head(struct generator *g, const char *name)
                "const double k0 = p.c[0], k1 = p.c[1], k2 = p.c[2], k3 = p.c[3];\n"
                "(void)k0, (void)k1, (void)k2, (void)k3;\n",
                g->out->in_columns ? "__launch_bounds__(CUDA_COLUMN_THREADS) " : "", name,
-               hp_op[g->nest->kind].name, t->grad ? "d" : "",
-               g->nest->operand[t->to].name[0]);
+               hp_op[g->nest->kind].name, t->grad ? "d" : "", g->nest->operand[t->to].name[0]);
     for (int a = 0; a < g->nest->n_axes; a++)
         if (hp_gen_has_axis(g->joined, a))
             hp_gen_say(g, "const Index a%d = Index(p.v[%d]);\n", a,
@@ -160,13 +159,16 @@ static void say_lanes(struct generator *g)
                hp_gen_number(g, g->out->items));
     if (lanes->spread) {
         int n = hp_gen_number(g, segments);
-        hp_gen_say(g,
-                   "Index rest = Index(at / %d);\nconst Index segment = rest %% Index(p.v[%d]);\n"
-                   "rest /= Index(p.v[%d]);\n",
-                   HP_SPREAD, n, n);
+        hp_gen_say(
+            g,
+            "Index rest = Index(at / %d);\nconst Index segment = rest %% Index(p.v[%d]);\n"
+            "rest /= Index(p.v[%d]);\n",
+            HP_SPREAD, n, n);
         hp_gen_say_indices(g, g->outer, g->n_outer - 1);
-        hp_gen_say(g, "const Index a%d = Index(p.v[%d]) + segment * %d + Index(at %% %d);\n",
-                   axis, hp_gen_number(g, last->range.lo), (int)each, HP_SPREAD);
+        hp_gen_say(g,
+                   "const Index a%d = Index(p.v[%d]) + segment * %d + Index(at %% %d);\n"
+                   "const Index end = Index(p.v[%d]);\nif (a%d >= end) continue;\n",
+                   axis, hp_gen_number(g, last->range.lo), (int)each, HP_SPREAD, hi, axis);
     } else {
         hp_gen_say(g, "Index rest = Index(at) * %d;\n", lanes->n);
         hp_gen_say_indices(g, g->outer, g->n_outer);
@@ -174,10 +176,8 @@ static void say_lanes(struct generator *g)
     hp_gen_say_chunks(g);
     hp_gen_say(g, "const Index first = a%d;\ndouble found[%d];\n", axis, lanes->n);
     hp_gen_say_lanes(g);
-    hp_gen_say(g,
-               "double &acc = found[lane];\nacc = 0;\n"
-               "for (bool once = a%d < p.v[%d]; once; once = false) {\n",
-               axis, hi);
+    hp_gen_say(g, "double &acc = found[lane];\nacc = 0;\n"
+                  "for (bool once = true; once; once = false) {\n");
     say_body(g);
     hp_gen_say(g, "}\n}\n");
     const struct place *p = hp_gen_place_of(g, g->target->to, g->target->grad);
@@ -236,12 +236,13 @@ static void say_joining(struct generator *g, int outer)
         combine = combine_name[combine_of(g)];
         hp_gen_say(g, "{\n");
         say_beginning(g);
-        hp_gen_say(g,
-                   "for (long long i = threadIdx.y; mine && i < p.n_slices; i += blockDim.y) {\n"
-                   "const Exact *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
-                   "join_two_%s(acc, acc1, found[0], found[1]);\n}\n"
-                   "join_column(acc, acc1, join_two_%s);\nif (mine && !threadIdx.y) {\n",
-                   count(first), i, outer, combine, combine);
+        hp_gen_say(
+            g,
+            "for (long long i = threadIdx.y; mine && i < p.n_slices; i += blockDim.y) {\n"
+            "const Exact *found = p.slices + 2 * ((i * %d + %d) * p.v[%d] + at);\n"
+            "join_two_%s(acc, acc1, found[0], found[1]);\n}\n"
+            "join_column(acc, acc1, join_two_%s);\nif (mine && !threadIdx.y) {\n",
+            count(first), i, outer, combine, combine);
         say_write(g);
         hp_gen_say(g, "}\n__syncthreads();\n}\n");
     }
@@ -315,13 +316,14 @@ static void say_columns(struct generator *g, int outer)
             hp_gen_say_lanes(g);
         else
             hp_gen_say(g, "{\nconst int lane = 0;\n");
-        hp_gen_say(g,
-                   "join_column(sum[%d][lane], second[%d][lane], join_two_%s);\n"
-                   "const double acc = sum[%d][lane], acc1 = second[%d][lane];\n"
-                   "if (mine && !threadIdx.y && gridDim.y > 1) {\n"
-                   "Exact *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at + lane);\n"
-                   "found[0] = acc;\nfound[1] = acc1;\n} else if (mine && !threadIdx.y) {\n",
-                   i, i, combine_name[combine_of(g)], i, i, n, i, outer);
+        hp_gen_say(
+            g,
+            "join_column(sum[%d][lane], second[%d][lane], join_two_%s);\n"
+            "const double acc = sum[%d][lane], acc1 = second[%d][lane];\n"
+            "if (mine && !threadIdx.y && gridDim.y > 1) {\n"
+            "Exact *found = p.slices + 2 * ((blockIdx.y * %d + %d) * p.v[%d] + at + lane);\n"
+            "found[0] = acc;\nfound[1] = acc1;\n} else if (mine && !threadIdx.y) {\n",
+            i, i, combine_name[combine_of(g)], i, i, n, i, outer);
         say_write(g);
         hp_gen_say(g, "}\n__syncthreads();\n}\n");
     }
@@ -407,8 +409,8 @@ void hp_cuda_generate(struct generated *out, const struct kernel_call *call,
         say_several(g, outer);
     else
         say_threads(g, outer);
-    out->along_outer = g->lanes.along == LANES_NONE ? is_along_outer(g)
-                                                    : g->lanes.along == LANES_OUTER;
+    out->along_outer =
+        g->lanes.along == LANES_NONE ? is_along_outer(g) : g->lanes.along == LANES_OUTER;
 }
 
 char *hp_cuda_source(struct arena *arena, const struct generated *g)

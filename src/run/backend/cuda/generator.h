@@ -36,6 +36,7 @@ struct lanes {
     int n, axis;
     bool spread;             /* lanes lie HP_SPREAD elements apart, as no chunks are aligned */
     operand_set value, grad; /* operands that are read in chunks */
+    operand_set pairs;       /* values of which are pairs */
 };
 
 struct generator {
@@ -50,7 +51,7 @@ struct generator {
     int n_outer, n_inner;
     axis_set derived; /* axes that follow from a position and a tap */
     struct lanes lanes;
-    axis_set joined;  /* axes whose loop is part of that of another axis */
+    axis_set joined; /* axes whose loop is part of that of another axis */
     struct place value[MAX_OPERANDS], grad[MAX_OPERANDS], mask;
     operand_set has_value, has_grad;
 };
@@ -97,11 +98,13 @@ bool hp_gen_is_read(const struct generator *g, int o, bool grad);
 void hp_gen_expand(struct generator *g, const char *text, int n);
 void hp_gen_say_product(struct generator *g);
 
-/* Lanes (generate_lanes.c) ------------------------------------------------------------------ */
+/* Lanes (generate_lanes.c) ------------------------------------------------------------------
+ */
 
 /* Which lanes the kernel has: of elements, or of terms in columns. */
 void hp_gen_find_lanes(struct generator *g, bool in_columns);
 bool hp_gen_is_chunk(const struct generator *g, int o, bool grad);
+bool hp_gen_is_pairs(const struct generator *g, int o, bool grad);
 
 /* Read the chunks whose first element the indices name. */
 void hp_gen_say_chunks(struct generator *g);

@@ -186,9 +186,8 @@ static void make(struct made *m, struct cuda *c, const struct kernel_call *call,
         return;
     struct cuda_module *module = module_of(c, call, &g);
     m->grid = grid_of(&g);
-    m->elements = (struct cuda_grid){ { (unsigned)((g.outer + WARP - 1) / WARP) },
-                                      { WARP, JOINING },
-                                      0 };
+    m->elements =
+        (struct cuda_grid){ { (unsigned)((g.outer + WARP - 1) / WARP) }, { WARP, JOINING }, 0 };
     m->function = function_of(c, module, GENERATED_PREFIX, call, target);
     m->call.slices = NULL;
     m->call.n_slices = m->grid.blocks[1];
