@@ -63,8 +63,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_plan *plan;
     bool known;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
         opt_note_idle(args, plan);
+        opt_note_sharding(args, plan);
+    }
     if (status == HYPAR_OK)
         status = check_memory(args, plan, &fullest, &known, err);
     if (status == HYPAR_OK && args->svg)

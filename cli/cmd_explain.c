@@ -59,8 +59,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_simulation(args, &how, &profile, err);
     if (status == HYPAR_OK)
         status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
         opt_note_idle(args, plan);
+        opt_note_sharding(args, plan);
+    }
     if (status == HYPAR_OK)
         status = opt_in_file(args->operand[0], explain(args, plan, &how, err), err);
     hypar_plan_free(plan);

@@ -372,6 +372,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     opt_note_recompute(args, hypar_found_plan(found), how->recompute);
     if (args->json || !opt_wants_summary(args)) /* else the summary tells it */
         opt_note_idle(args, hypar_found_plan(found));
+    opt_note_sharding(args, hypar_found_plan(found));
     opt_note_one_stage(args, hypar_found_plan(found));
     opt_note_statistics(args, hypar_found_plan(found));
     if (args->target)

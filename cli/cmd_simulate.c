@@ -175,6 +175,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     struct hypar_sim *sim = NULL;
     TRY(opt_read_plan(args, args->operand[0], args->model, &plan, err));
     opt_note_idle(args, plan);
+    opt_note_sharding(args, plan);
     struct hypar_profile *given = (struct hypar_profile *)how->profile, *own = given;
     *how = hypar_as_planned(plan, how);
     opt_local_profile(args, hypar_plan_machine(plan), how, &own);

@@ -305,6 +305,9 @@ void opt_note_unused(const struct args *args, bool given, const char *option, co
 /* ... if devices of the plan's machine have nothing to do. */
 void opt_note_idle(const struct args *args, const struct hypar_plan *plan);
 
+/* ... if the plan shards what its framework cannot shard. */
+void opt_note_sharding(const struct args *args, const struct hypar_plan *plan);
+
 /* ... if pipedream found that one stage, replicated, is fastest. */
 void opt_note_one_stage(const struct args *args, const struct hypar_plan *plan);
 

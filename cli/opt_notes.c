@@ -35,6 +35,25 @@ void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
                  idle == 1 ? "has" : "have");
 }
 
+void opt_note_sharding(const struct args *args, const struct hypar_plan *plan)
+{
+    static const char *const what[HYPAR_SHARD_COUNT] = {
+        [HYPAR_SHARD_OPTIMIZER] = "the optimizer's state",
+        [HYPAR_SHARD_GRADIENTS] = "gradients and the optimizer's state",
+        [HYPAR_SHARD_PARAMETERS] = "parameters, gradients and the optimizer's state",
+    };
+    struct hypar_plan_settings settings = hypar_plan_settings(plan);
+    enum hypar_shard most = HYPAR_SHARD_NONE;
+    for (int op = 0; op < hypar_graph_info(hypar_plan_graph(plan)).n_ops; op++) {
+        enum hypar_shard shard = hypar_plan_op(plan, op).shard;
+        most = shard > most ? shard : most;
+    }
+    if (most != HYPAR_SHARD_NONE && settings.simulation.framework.replicates)
+        opt_note(args,
+                 "the plan shards %s, which %s cannot: each of its replicas has all of them",
+                 what[most], settings.simulation.framework.name);
+}
+
 /* The number of stages that a pipeline can have at least: a cut is between two operators, and
  * operators that share a parameter stay together. */
 static int possible_stages(const struct hypar_graph *graph)

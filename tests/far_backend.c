@@ -120,6 +120,13 @@ static void square(const struct backend *b, const struct square_run *run, int n,
     hp_put(near(sum), 0, all, real);
 }
 
+static bool channels_last(const struct backend *b, bool narrow)
+{
+    (void)b;
+    (void)narrow;
+    return true;
+}
+
 /* Staging areas, and what is asked of kernels, are the host's. */
 struct backend far_backend(const struct kernels *kernels)
 {
@@ -132,6 +139,7 @@ struct backend far_backend(const struct kernels *kernels)
     far.convert = convert;
     far.clear = clear;
     far.combine = combine_views;
+    far.channels_last = channels_last;
     far.compute = compute;
     far.move_running = move_running;
     far.update = update;

@@ -126,6 +126,7 @@ struct hypar_framework {
     bool row_shards; /* devices that divide a parameter divide the rows of its first dimension:
                         the same number each, the last ones fewer or none. Messages are padded
                         to the largest part */
+    bool replicates; /* each replica has all parameters, gradients and optimizer state */
     int prefetch;    /* layers ahead that divided parameters are gathered at most; 0: as the
                         plan says, in operators */
     /* Bytes that a device reads and writes, in addition to messages, for each element of a

@@ -64,6 +64,9 @@ static inline bool hp_next_row(const struct box *box, int64_t *index)
 /* A dense row-major array over `box`. */
 struct view hp_dense_view(void *data, const struct box *box);
 
+/* The same with dimension `inner` innermost; 0: the last one is. */
+struct view hp_inner_view(void *data, const struct box *box, int inner);
+
 /* The piece of a view that lies in `box`, which it contains. */
 struct view hp_view_piece(const struct view *view, const struct box *box, size_t element_bytes);
 

@@ -3,9 +3,20 @@
 
 struct view hp_dense_view(void *data, const struct box *box)
 {
+    return hp_inner_view(data, box, 0);
+}
+
+struct view hp_inner_view(void *data, const struct box *box, int inner)
+{
     struct view view = { .data = data, .box = *box };
     int64_t stride = 1;
+    if (inner > 0) {
+        view.stride[inner] = stride;
+        stride = box->dim[inner].hi - box->dim[inner].lo;
+    }
     for (int d = box->n_dims - 1; d >= 0; d--) {
+        if (d == inner && inner > 0)
+            continue;
         view.stride[d] = stride;
         stride *= box->dim[d].hi - box->dim[d].lo;
     }

@@ -59,6 +59,7 @@ static const struct member {
     { "overlap", OVERLAP, AT(waits), .tried = true, .summary = "exchanges during which a device computes: all, none or some of gradients+gathers+tensor+sequence+stages" },
     { "bucket_bytes", BYTES(bucket_bytes), .summary = "bytes of gradients that are summed together (0: each parameter's alone)" },
     { "row_shards", TRUTH, AT(row_shards), .summary = "divided parameters are cut into equal numbers of rows, and messages padded to these" },
+    { "replicates", TRUTH, AT(replicates), .summary = "each replica has all parameters, gradients and optimizer state: it cannot shard them" },
     { "prefetch", WHOLE, AT(prefetch), NULL, 0, 0, 1 << 20, .summary = "layers ahead that divided parameters are gathered (0: as the plan says, in operators)" },
     { "gather_copy_bytes", NUMBER(gather_copy_bytes, 0, 1e3), .summary = "bytes that a device reads and writes for each element of a parameter that is gathered, beside messages" },
     { "sum_copy_bytes", NUMBER(sum_copy_bytes, 0, 1e3), .summary = "bytes that a device reads and writes for each element of a gradient that is summed, beside messages" },

@@ -61,12 +61,13 @@ static const struct hypar_framework rows[] = {
         .source =
             "As eager; gradients are copied into buckets of bucket_cap_mb=25, which replicas "
             "sum while earlier layers compute (torch/nn/parallel/distributed.py, "
-            "gradient_as_bucket_view=False).",
+            "gradient_as_bucket_view=False); each replica has and updates all parameters.",
         .kernels = HYPAR_KERNELS_EAGER,
         .autocast = true,
         DDP_COPIES,
         .bucket_bytes = 25 * 1024 * 1024,
         .row_shards = true,
+        .replicates = true,
         PYTORCH_PIPELINE,
         .memory.bucket_copies = true,
     },

@@ -467,3 +467,12 @@ $ for m in tests/cli/gpt2-torch.json $TMP/steps.json; do for as in eager compile
 > [80,80]
 > [122,3172]
 > [80,80]
+
+A framework that cannot shard what a plan shards is told.
+$ hypar plan mlp:8-8-4 --on full:2 --planner 3d --data 2 --shard gradients --batch 4 -qo $TMP/sharded.json; for as in ddp fsdp ddp,replicates=no; do hypar simulate $TMP/sharded.json --as $as -o $TMP/out; hypar check $TMP/sharded.json --as $as 2>&1 >$TMP/out; hypar explain $TMP/sharded.json --as $as 2>&1 >$TMP/out; done
+> hypar: note: the plan shards gradients and the optimizer's state, which ddp
+>        cannot: each of its replicas has all of them
+> hypar: note: the plan shards gradients and the optimizer's state, which ddp
+>        cannot: each of its replicas has all of them
+> hypar: note: the plan shards gradients and the optimizer's state, which ddp
+>        cannot: each of its replicas has all of them

@@ -33,18 +33,36 @@ static struct view copy_of(const struct view *from, size_t bytes)
     return copy;
 }
 
-/* The box of a view on the card: dense; or dimension `inner` innermost, with gaps (-1: dense).
- */
+/* Where numbers lie on the card: dense; dimension `inner` innermost, with gaps; dense, with the
+ * channels of images innermost. */
+enum places { DENSE, GAPS, CHANNELS_LAST };
+
+static void place(struct view *view, enum places places, int inner)
+{
+    int n = view->box.n_dims;
+    int64_t stride = 1;
+    if (places != GAPS) {
+        *view = hp_inner_view(NULL, &view->box, places == CHANNELS_LAST && n == 4 ? 1 : 0);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        int d = (inner + i) % n;
+        view->stride[d] = stride;
+        stride *= view->box.dim[d].hi - view->box.dim[d].lo + (i < n - 1);
+    }
+}
+
+/* The box of a view on the card. */
 static struct view on_card(const struct backend *card, const struct view *from, size_t bytes,
-                           bool narrow, int inner)
+                           bool narrow, enum places places, int inner)
 {
     struct view view = { .box = from->box };
     struct view copy;
-    int64_t stride = 1, n = from->box.n_dims;
-    for (int i = 0; i < n; i++) {
-        int d = (int)(inner < 0 ? n - 1 - i : (inner + i) % n);
-        view.stride[d] = stride;
-        stride *= from->box.dim[d].hi - from->box.dim[d].lo + (inner >= 0 && i < n - 1);
+    int64_t stride = 1;
+    place(&view, places, inner);
+    for (int d = 0; d < view.box.n_dims; d++) {
+        int64_t extent = view.box.dim[d].hi - view.box.dim[d].lo;
+        stride += extent > 0 ? (extent - 1) * view.stride[d] : 0;
     }
     view.data = card->array_new(card, (size_t)(stride + 1) * bytes);
     if (!narrow) {
@@ -65,11 +83,11 @@ struct moved {
 };
 
 static void move(struct moved *m, const struct backend *card, struct view *here,
-                 struct view *there, size_t bytes, bool narrow, int inner)
+                 struct view *there, size_t bytes, bool narrow, enum places places, int inner)
 {
     if (!here->data)
         return;
-    *there = on_card(card, here, bytes, narrow, inner);
+    *there = on_card(card, here, bytes, narrow, places, inner);
     m->here[m->n] = here;
     m->bytes[m->n] = bytes;
     m->narrow[m->n] = narrow;
@@ -77,7 +95,7 @@ static void move(struct moved *m, const struct backend *card, struct view *here,
 }
 
 /* The call on the card; its views receive the results. */
-static void run_on_card(const struct subject *s, struct kernel_call *call, bool dense)
+static void run_on_card(const struct subject *s, struct kernel_call *call, enum places places)
 {
     struct backend card = card_backend(s->kernels);
     struct kernel_call there = *call;
@@ -85,12 +103,12 @@ static void run_on_card(const struct subject *s, struct kernel_call *call, bool 
     struct hypar_error err;
     for (int o = 0; o < s->nest->n_operands; o++) {
         bool narrow = call->narrow >> o & 1;
-        move(&m, &card, &call->value[o], &there.value[o], element_bytes(s, o), narrow,
-             dense ? -1 : o);
-        move(&m, &card, &call->grad[o], &there.grad[o], element_bytes(s, o), narrow,
-             dense ? -1 : o + 1);
+        move(&m, &card, &call->value[o], &there.value[o], element_bytes(s, o), narrow, places,
+             o);
+        move(&m, &card, &call->grad[o], &there.grad[o], element_bytes(s, o), narrow, places,
+             o + 1);
     }
-    move(&m, &card, &call->mask, &there.mask, 1, false, 0);
+    move(&m, &card, &call->mask, &there.mask, 1, false, places, 0);
     there.workspace = card.array_new(&card, card.workspace(&card, &there) + 1);
     card.compute(&card, &there);
     for (int i = 0; i < m.n; i++)
@@ -177,7 +195,7 @@ static void make_narrow(const struct subject *s, struct kernel_call *call)
 static bool narrow_calls;
 
 /* The same call by the reference kernel and by the card, from the same contents. */
-static void check_call(const struct subject *s, struct kernel_call *call, bool dense,
+static void check_call(const struct subject *s, struct kernel_call *call, enum places places,
                        const char *how)
 {
     if (narrow_calls)
@@ -190,7 +208,7 @@ static void check_call(const struct subject *s, struct kernel_call *call, bool d
     }
     right.mask = copy_of(&call->mask, 1);
     hp_kernel(s->kernels, &right);
-    run_on_card(s, call, dense);
+    run_on_card(s, call, places);
     compare(s, call, &right, how);
     for (int o = 0; o < s->nest->n_operands; o++) {
         free(right.value[o].data);
@@ -236,7 +254,10 @@ static void check_pass(const struct subject *s, int pass, bool whole, enum cut c
     for (int o = 0; whole && o < s->nest->n_operands; o++)
         if (in(s->nest->pass[pass].adds, o))
             call.value[o] = copy_of(&s->value[o], element_bytes(s, o));
-    check_call(s, &call, cut == CUT_EXACT || cut == CUT_ROOMY_FRESH,
+    check_call(s, &call,
+               cut == CUT_EXACT || cut == CUT_ROOMY_FRESH ? DENSE
+               : cut == CUT_FRESH                         ? CHANNELS_LAST
+                                                          : GAPS,
                whole ? "whole" : "a part");
     for (int o = 0; o < s->nest->n_operands; o++) {
         free(call.value[o].data);
@@ -314,7 +335,7 @@ static void check_joint(const struct subject *s, int p, pass_set passes)
         call.value[o] = copy_of(&s->value[o], element_bytes(s, o));
         call.grad[o] = copy_of(&s->grad[o], element_bytes(s, o));
     }
-    check_call(s, &call, true, "several passes at once");
+    check_call(s, &call, CHANNELS_LAST, "several passes at once");
     for (int o = 0; o < s->nest->n_operands; o++) {
         free(call.value[o].data);
         free(call.grad[o].data);

@@ -47,6 +47,8 @@ struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
     int device;
+    int inner;              /* the dimension whose elements lie next to each other; 0: the last
+                               one */
     bool flat;              /* the device's pieces of what is divided, one after another */
     bool backward;          /* it begins in the backward half */
     bool kept;              /* from one action to another */

@@ -153,9 +153,13 @@ static int64_t address(const struct device_buffers *buffers, const struct hypar_
         one.dim[d] = (struct range){ index[d], index[d] + 1 };
     one = hp_held_box(g, &buffers->held, place, one);
     const struct box *all = &buffers->buffer[buffer].box;
+    int inner = buffers->buffer[buffer].inner;
     int64_t at = 0;
-    for (int d = 0; d < all->n_dims; d++)
-        at = at * (all->dim[d].hi - all->dim[d].lo) + one.dim[d].lo - all->dim[d].lo;
+    for (int i = 0; i < all->n_dims + (inner > 0); i++) {
+        int d = i < all->n_dims ? i : inner;
+        if (d != inner || inner == 0 || i == all->n_dims)
+            at = at * (all->dim[d].hi - all->dim[d].lo) + one.dim[d].lo - all->dim[d].lo;
+    }
     return at;
 }
 

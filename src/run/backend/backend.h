@@ -65,6 +65,10 @@ struct backend {
     void (*combine)(const struct backend *b, const struct view *to, const struct view *from,
                     enum combine combine, enum real real);
 
+    /* Should images have their channels innermost in arrays, if numbers are bf16 in memory, or
+     * if they are not? NULL: no. */
+    bool (*channels_last)(const struct backend *b, bool narrow);
+
     /* hp_kernel_joint(); hp_kernel_workspace(); hp_kernel(); hp_move_running(). */
     pass_set (*joint)(const struct backend *b, const struct nest *nest, int pass);
     size_t (*workspace)(const struct backend *b, const struct kernel_call *call);

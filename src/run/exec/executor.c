@@ -185,6 +185,8 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->transport = *transport;
     x->counted = INT64_MAX;
     struct rank_options how = { .in_order = hp_in_order(x) };
+    if (x->backend->channels_last)
+        how.channels_last = x->backend->channels_last(x->backend, settings->narrow);
     if (settings->shares)
         how.like = &settings->shares->rank->buffers;
     enum hypar_status status = hp_rank_make(&x->rank, program, device, &how, err);

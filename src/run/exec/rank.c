@@ -550,6 +550,8 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
     rank->buffers = hp_device_buffers(p, rank->device, how->in_order, how->like, &rank->arena);
+    if (how->channels_last)
+        hp_rank_images(rank);
     rank->states = NEW(&rank->arena, int64_t, rank->buffers.first[0] + 1);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);

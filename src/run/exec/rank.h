@@ -186,6 +186,7 @@ struct rank_options {
     bool in_order; /* tasks run in the order of their numbers, so that buffers come and go, and
                       tensors may share memory */
     const struct device_buffers *like; /* parameters are placed as there; NULL: as is best */
+    bool channels_last;                /* images have their channels innermost in memory */
 };
 
 /* Make the lists of one device. HYPAR_UNSUPPORTED for a plan that cannot run (two parts of one
@@ -199,6 +200,7 @@ void hp_rank_free(struct rank *rank); /* NULL is allowed */
 int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 
 /* The steps of making a rank. */
+void hp_rank_images(struct rank *rank);                          /* images.c */
 void hp_rank_tags(struct rank *rank);                            /* comms.c */
 int hp_task_tags(const struct hypar_program *program, int task); /* how many it has */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,

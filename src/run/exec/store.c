@@ -82,13 +82,19 @@ static void make_unknown(const struct executor *x, int buffer, void *data)
     hp_array_free(unknown.data);
 }
 
+static struct view all_of(const struct executor *x, int buffer, void *data)
+{
+    const struct buffer *b = &x->rank->buffers.buffer[buffer];
+    return hp_inner_view(data, &b->box, b->inner);
+}
+
 /* The state of a buffer before anything is written. */
 static void start(const struct executor *x, int buffer, void *data)
 {
     if (x->settings.check)
         make_unknown(x, buffer, data);
     if (x->rank->clear[buffer]) {
-        struct view view = hp_dense_view(data, &x->rank->buffers.buffer[buffer].box);
+        struct view view = all_of(x, buffer, data);
         x->backend->clear(x->backend, &view, combine_of(x, buffer), hp_buffer_real(x, buffer));
     }
 }
@@ -183,7 +189,7 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
     if (x->graph->tensors[b->place.tensor].kind != TENSOR_INPUT || b->place.grad)
         return;
     struct box box = hp_micro_box(x->program, b->place.tensor, &b->box, m->micro);
-    struct view view = hp_dense_view(data, &box);
+    struct view view = hp_inner_view(data, &box, b->inner);
     struct fill_request request = { b->place.tensor, -1, hp_batch_of(x, m->micro) };
     if (hp_box_empty(&box))
         return;
@@ -250,9 +256,8 @@ static void copy_kept(struct executor *x, struct micro_state *m, int buffer)
     for (int i = buffer + 1; i < all->n && all->buffer[i].place.tensor == tensor; i++) {
         if (all->buffer[i].copied != buffer)
             continue;
-        struct view from =
-            hp_dense_view(hp_buffer_data(x, m, buffer), &all->buffer[buffer].box);
-        struct view to = hp_dense_view(hp_buffer_data(x, m, i), &all->buffer[i].box);
+        struct view from = all_of(x, buffer, hp_buffer_data(x, m, buffer));
+        struct view to = all_of(x, i, hp_buffer_data(x, m, i));
         x->backend->copy(x->backend, &to, &from, size);
     }
 }
@@ -713,7 +718,7 @@ void hp_make_lasting(struct executor *x)
             continue;
         }
         x->lasting[i] = take(x, i, next_room(x, x->bytes[i]));
-        struct view view = hp_dense_view(x->lasting[i], &b->box);
+        struct view view = all_of(x, i, x->lasting[i]);
         if (kind == TENSOR_INPUT || kind == TENSOR_STAT)
             fill_array(x, b->place.tensor, -1, 0, &view);
     }

@@ -127,7 +127,7 @@ struct cuda_convolution {
     void *x, *columns, *turned;
     const void *dy;
     long long n; /* elements that the kernel writes */
-    long long samples, channels, x_sample, x_channel, dy_sample, dy_channel;
+    long long samples, channels, x_sample, x_channel, dy_sample, dy_channel, dy_step;
     long long x_step[3], outputs[3], first_output[3], taps[3], stride[3], pad[3], dilation[3];
     long long size[3], positions[3], first_position[3];
     int fresh;

@@ -31,8 +31,9 @@ bool hp_attention_fresh(const struct kernel_call *call, const char *name);
 int64_t hp_attention_extent(const struct attention *at, int axis);
 
 /* All passes of the call, in bf16 without scores in memory (flash.c). False: nothing is done,
- * since numbers are not bf16, or there is a bias or a cap, or vectors are not aligned, or their
- * widths are no multiples of 16 up to 128, or forward m and y are not computed together. */
+ * since numbers are not bf16, or there is a bias or a cap, or the scale is negative, or vectors
+ * are not aligned, or their widths are no multiples of 16 up to 128, or forward m and y are not
+ * computed together. */
 bool hp_cuda_flash_attend(const struct attention *at);
 
 #endif /* RUN_BACKEND_CUDA_ATTENTION_H */

@@ -115,14 +115,30 @@ static void turn(long long *x, int n)
     }
 }
 
+/* The first `n` dimensions, the longest strides first: consecutive threads write consecutive
+ * elements. */
+static void sort_dimensions(const struct view *view, int n, int order[MAX_DIMS])
+{
+    for (int i = 0; i < n; i++) {
+        int k = i;
+        for (; k > 0 && view->stride[order[k - 1]] < view->stride[i]; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+}
+
 /* The elements of to->box, or its pairs; `from` may be NULL. */
 static struct cuda_elements elements_of(const struct view *to, const struct view *from,
                                         bool pairs)
 {
     const struct box *box = &to->box;
     struct cuda_elements e = { .to = to->data, .from = from ? from->data : NULL, .n = 1 };
-    int last = box->n_dims - 1;
-    for (int d = last; d >= 0; d--) {
+    int last = box->n_dims - 1, order[MAX_DIMS];
+    sort_dimensions(to, pairs ? last : last + 1, order);
+    if (pairs)
+        order[last] = last;
+    for (int i = last; i >= 0; i--) {
+        int d = order[i];
         int64_t extent = box->dim[d].hi - box->dim[d].lo, by = pairs && d == last ? 2 : 1;
         add_dimension(&e, extent / by, to->stride[d] * by, from ? from->stride[d] * by : 0);
     }
@@ -251,6 +267,13 @@ static void square(const struct backend *b, const struct square_run *run, int n,
 
 /* Passes -------------------------------------------------------------------------------- */
 
+/* cuDNN's fast convolutions in two bytes and in tf32 want them so. */
+static bool channels_last(const struct backend *b, bool narrow)
+{
+    const struct cuda_dnn *dnn;
+    return (narrow || hp_cuda_has_tf32(b->card)) && hp_cuda_dnn(b->card, &dnn);
+}
+
 static pass_set joint(const struct backend *b, const struct nest *nest, int pass)
 {
     (void)b;
@@ -289,6 +312,7 @@ enum hypar_status hp_cuda_backend(struct backend *out, int card, const struct ke
                              .convert = convert,
                              .clear = clear,
                              .combine = combine_views,
+                             .channels_last = channels_last,
                              .joint = joint,
                              .workspace = workspace,
                              .compute = compute,

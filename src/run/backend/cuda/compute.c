@@ -85,7 +85,7 @@ static bool is_table_gradient(const struct kernel_call *call)
 
 static void add_rows(const struct backend *b, const struct kernel_call *call)
 {
-    enum { I, W, Y, BLOCKS = 512, THREADS = 128 };
+    enum { I, W, Y, MOST_BLOCKS = 65535, THREADS = 128, COLUMNS = 8 * THREADS };
     const struct nest *nest = call->nest;
     const struct target t = { .axes = nest->pass[call->pass].axes };
     const char letters[] = "ntu";
@@ -113,14 +113,20 @@ static void add_rows(const struct backend *b, const struct kernel_call *call)
         ids.base += ids.step[a] * call->range[a].lo;
         from.base += from.step[a] * call->range[a].lo;
     }
-    int64_t size = (int64_t)hp_real_bytes(call->real);
+    enum real real = hp_call_real(call, W, true);
+    int64_t size = (int64_t)hp_real_bytes(real), n = l.extent[0] * l.extent[1] * l.extent[2];
+    if (n == 0 || l.width == 0)
+        return;
     l.ids = (const int *)call->value[I].data + ids.base;
     l.to = (char *)call->grad[W].data + to.base * size;
     l.from = (const char *)call->grad[Y].data + from.base * size;
-    struct cuda_grid grid = { { BLOCKS }, { THREADS }, 0 };
-    hp_cuda_launch(
-        b->card, hp_cuda_function_of(b->card, "lookup", hp_cuda_lookup, "add_rows", call->real),
-        &grid, (void *[]){ &l });
+    struct cuda_grid grid = { { (unsigned)(n < MOST_BLOCKS ? n : MOST_BLOCKS),
+                                (unsigned)((l.width + COLUMNS - 1) / COLUMNS) },
+                              { THREADS },
+                              0 };
+    hp_cuda_launch(b->card,
+                   hp_cuda_function_of(b->card, "lookup", hp_cuda_lookup, "add_rows", real),
+                   &grid, (void *[]){ &l });
 }
 
 /* bf16 ---------------------------------------------------------------------------------- */
@@ -131,7 +137,8 @@ static bool is_mixed(const struct kernel_call *call)
     operand_set all = ((operand_set)1 << call->nest->n_operands) - 1, there = 0, there_grad = 0;
     const struct pass *pass = &call->nest->pass[call->pass];
     for (int o = 0; o < call->nest->n_operands; o++) {
-        there |= call->value[o].data ? (operand_set)1 << o : 0;
+        bool index = call->nest->operand[o].index;
+        there |= call->value[o].data && !index ? (operand_set)1 << o : 0;
         there_grad |= call->grad[o].data ? (operand_set)1 << o : 0;
     }
     operand_set values = (pass->reads | pass->writes) & there & all,
@@ -145,8 +152,8 @@ bool hp_cuda_is_narrow(const struct kernel_call *call)
     bool recurrent =
         kind == OP_LSTM || kind == OP_LSTM_CELL || kind == OP_GRU || kind == OP_GRU_CELL;
     return !hp_is_narrow_call(call) ||
-           !(recurrent || goes_by_number(call->nest) || is_table_gradient(call) ||
-             (kind == OP_CONV && is_mixed(call)));
+           !(recurrent || goes_by_number(call->nest) ||
+             ((kind == OP_CONV || is_table_gradient(call)) && is_mixed(call)));
 }
 
 /* Passes -------------------------------------------------------------------------------- */

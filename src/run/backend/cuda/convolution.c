@@ -18,16 +18,20 @@ static char *first_of(const struct view *view, int64_t i, int64_t j, int64_t siz
                                     size;
 }
 
-/* Are the elements of dimensions `from` .. n_dims - 1 contiguous, over these extents? */
-static bool is_dense(const struct view *view, int from, const int64_t *extent)
+/* The stride of the last of dimensions `from` .. n_dims - 1 that has several elements, if those
+ * of all of them lie equally far apart over these extents; else 0. */
+static int64_t step_along(const struct view *view, int from, const int64_t *extent)
 {
-    int64_t stride = 1;
+    int64_t step = 0, stride = 1;
+    for (int d = view->box.n_dims - 1; d >= from && step == 0; d--)
+        step = extent[d] > 1 ? view->stride[d] : 0;
+    stride = step = step ? step : 1;
     for (int d = view->box.n_dims - 1; d >= from; d--) {
         if (view->stride[d] != stride && extent[d] > 1)
-            return false;
+            return 0;
         stride *= extent[d];
     }
-    return true;
+    return step;
 }
 
 static const struct view *find(const struct kernel_call *call, const char *value,
@@ -66,6 +70,19 @@ static void set_spatial(struct convolution *v, const struct view *x, int64_t ext
     }
 }
 
+/* Are there places for all positions, though no window sees the last ones? The strides tell of
+ * an array that has them. */
+static bool has_all_places(const struct cuda_convolution *a)
+{
+    int64_t all = a->size[0] * a->size[1] * a->size[2], last = a->x_step[2];
+    for (int i = 0; i < 3; i++)
+        if (a->first_position[i] != 0 ||
+            (i > 0 && a->size[i - 1] > 1 && a->x_step[i - 1] != a->size[i] * a->x_step[i]))
+            return false;
+    return last == 1 ? a->x_channel == all
+                     : a->x_channel == 1 && a->x_sample == all * last && last >= a->channels;
+}
+
 static bool prepare(struct convolution *v, const struct backend *b,
                     const struct kernel_call *call)
 {
@@ -97,6 +114,7 @@ static bool prepare(struct convolution *v, const struct backend *b,
     a->channels = taps[1] = c.hi - c.lo;
     a->x_sample = x->stride[0];
     a->x_channel = x->stride[1];
+    v->x_whole |= has_all_places(a);
     a->dy_sample = y->stride[0];
     a->dy_channel = y->stride[1];
     v->samples = n.hi - n.lo;
@@ -105,7 +123,8 @@ static bool prepare(struct convolution *v, const struct backend *b,
     v->rows = a->channels * a->taps[0] * a->taps[1] * a->taps[2];
     v->w_feature = w->stride[0];
     v->y_feature = y->stride[1];
-    return is_dense(y, 2, outputs) && is_dense(w, 1, taps);
+    v->y_step = a->dy_step = step_along(y, 2, outputs);
+    return v->y_step > 0 && step_along(w, 1, taps) == 1;
 }
 
 static void launch(const struct convolution *v, const char *kernel, int64_t n)
@@ -139,7 +158,7 @@ static void forward(const struct convolution *v, int64_t n)
                                           .summed = v->rows,
                                           .each = n,
                                           .to_row = v->y_feature,
-                                          .to_column = 1,
+                                          .to_column = v->y_step,
                                           .to_each = v->args.dy_sample,
                                           .from_row = v->w_feature,
                                           .from_summed = { 1, v->outputs },
@@ -163,7 +182,7 @@ static void input_gradient(const struct convolution *v, int64_t n)
                                           .to_each = v->rows * v->outputs,
                                           .from_row = 1,
                                           .from_summed = { v->w_feature, v->y_feature },
-                                          .from_column = 1,
+                                          .from_column = v->y_step,
                                           .from_each = { 0, a->dy_sample } });
     launch(v, "scatter", n * a->channels * a->positions[0] * a->positions[1] * a->positions[2]);
 }

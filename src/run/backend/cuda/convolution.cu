@@ -63,7 +63,7 @@ template <class T> static __device__ void turn(const cuda_convolution &v)
     const long long step = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < v.n; i += step) {
         const long long p = i % outputs, n = i / outputs % v.samples, k = i / outputs / v.samples;
-        ((T *)v.turned)[i] = ((const T *)v.dy)[n * v.dy_sample + k * v.dy_channel + p];
+        ((T *)v.turned)[i] = ((const T *)v.dy)[n * v.dy_sample + k * v.dy_channel + p * v.dy_step];
     }
 }
 

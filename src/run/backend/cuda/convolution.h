@@ -11,10 +11,10 @@ struct convolution {
     const struct kernel_call *call;
     enum real real; /* in memory */
     int64_t size, rows, outputs, features, samples;
-    char *w, *y, *x; /* the first elements, or those of their gradients */
-    int64_t w_feature, y_feature;
-    bool fresh;   /* the result replaces what is there */
-    bool x_whole; /* x, or dx, has all positions */
+    char *w, *y, *x;                      /* the first elements, or those of their gradients */
+    int64_t w_feature, y_feature, y_step; /* from one output to the next */
+    bool fresh;                           /* the result replaces what is there */
+    bool x_whole;                         /* x, or dx, has all positions */
     struct cuda_convolution args;
 };
 

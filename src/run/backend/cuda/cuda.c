@@ -49,7 +49,8 @@ struct cuda {
     const struct cuda_blas *blas; /* NULL: not asked for yet */
     void *blas_handle;            /* NULL: it is missing */
     const struct cuda_dnn *dnn;   /* the same */
-    struct cuda_dnn_handles dnn_handles;
+    void *dnn_handle, **descriptor;
+    int n_descriptors, descriptor_capacity;
     struct arena kept_arena;
     struct memo kept;
     enum hypar_status status;
@@ -181,14 +182,11 @@ enum hypar_status hp_cuda_open(struct cuda **out, int card, struct hypar_error *
 
 static void close_dnn(struct cuda *c)
 {
-    const struct cuda_dnn_handles *h = &c->dnn_handles;
-    if (!h->handle)
+    if (!c->dnn_handle)
         return;
-    c->dnn->cudnnDestroyTensorDescriptor(h->x);
-    c->dnn->cudnnDestroyTensorDescriptor(h->y);
-    c->dnn->cudnnDestroyFilterDescriptor(h->filter);
-    c->dnn->cudnnDestroyConvolutionDescriptor(h->convolution);
-    c->dnn->cudnnDestroy(h->handle);
+    for (int i = c->n_descriptors - 1; i >= 0; i--)
+        c->dnn->cudnnBackendDestroyDescriptor(c->descriptor[i]);
+    c->dnn->cudnnDestroy(c->dnn_handle);
 }
 
 /* After a failure of a kernel the driver refuses these calls, too. */
@@ -414,22 +412,24 @@ void hp_cuda_blas_done(struct cuda *c, int result)
 }
 
 /* A cuDNN that cannot begin counts as missing. */
-struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn)
+void *hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn)
 {
     struct hypar_error ignored;
-    struct cuda_dnn_handles *h = &c->dnn_handles;
     if (!c->dnn && c->status == HYPAR_OK) {
         bool loads = hp_cuda_dnn_library(&c->dnn, &ignored) == HYPAR_OK;
-        if (loads && c->dnn->cudnnCreate(&h->handle) == 0 &&
-            (c->dnn->cudnnSetStream(h->handle, c->stream) != 0 ||
-             c->dnn->cudnnCreateTensorDescriptor(&h->x) != 0 ||
-             c->dnn->cudnnCreateTensorDescriptor(&h->y) != 0 ||
-             c->dnn->cudnnCreateFilterDescriptor(&h->filter) != 0 ||
-             c->dnn->cudnnCreateConvolutionDescriptor(&h->convolution) != 0))
-            *h = (struct cuda_dnn_handles){ .handle = NULL };
+        if (loads && c->dnn->cudnnCreate(&c->dnn_handle) == 0 &&
+            c->dnn->cudnnSetStream(c->dnn_handle, c->stream) != 0)
+            c->dnn_handle = NULL;
     }
     *dnn = c->dnn;
-    return c->status == HYPAR_OK ? *h : (struct cuda_dnn_handles){ .handle = NULL };
+    return c->status == HYPAR_OK ? c->dnn_handle : NULL;
+}
+
+void hp_cuda_own_descriptor(struct cuda *c, void *descriptor)
+{
+    c->descriptor =
+        GROW(&c->arena, void *, c->descriptor, c->n_descriptors, &c->descriptor_capacity);
+    c->descriptor[c->n_descriptors++] = descriptor;
 }
 
 /* Some hundred megabytes of keys: a network has a thousand, tests have millions. */

@@ -82,13 +82,10 @@ struct cuda_blas;
 void *hp_cuda_blas(struct cuda *c, const struct cuda_blas **blas);
 void hp_cuda_blas_done(struct cuda *c, int result);
 
-/* cuDNN in the same way, with descriptors that may be set for any call. */
+/* cuDNN in the same way; and a descriptor that is destroyed with the card. */
 struct cuda_dnn;
-struct cuda_dnn_handles {
-    void *handle; /* NULL: it is missing */
-    void *x, *y, *filter, *convolution;
-};
-struct cuda_dnn_handles hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn);
+void *hp_cuda_dnn(struct cuda *c, const struct cuda_dnn **dnn);
+void hp_cuda_own_descriptor(struct cuda *c, void *descriptor);
 
 /* Where something that was computed for a key on this card is kept: NULL at first. It is taken
  * from hp_cuda_kept_arena(). The next call may forget everything that is kept. */

@@ -78,53 +78,72 @@ struct cuda_blas {
                                       int compute_type, int algorithm);
 };
 
-/* cuDNN's functions of convolutions. Descriptors are made once and set for each call. */
-struct cudnn_choice { /* cudnnConvolutionFwdAlgoPerf_t, and those of the gradients */
-    int algorithm, status;
-    float time;
-    size_t bytes; /* of workspace */
-    int deterministic, math, reserved[3];
+/* cuDNN's graphs. Descriptors of several kinds have attributes with names and types; the
+ * numbers are those of its header cudnn_graph.h. */
+enum dnn_descriptor {
+    DNN_CONVOLUTION = 1,
+    DNN_ENGINE = 2,
+    DNN_CONFIG = 3,
+    DNN_PROPOSALS = 4, /* of engines */
+    DNN_PLAN = 5,
+    DNN_FORWARD = 10,
+    DNN_GRADIENT_OF_W = 11,
+    DNN_GRADIENT_OF_X = 12,
+    DNN_GRAPH = 15,
+    DNN_PACK = 16, /* of addresses */
+    DNN_TENSOR = 17,
+};
+enum dnn_type {
+    DNN_HANDLE = 0,
+    DNN_DATA_TYPE = 1,
+    DNN_INT64 = 3,
+    DNN_F32 = 4,
+    DNN_F64 = 5,
+    DNN_POINTER = 6,
+    DNN_MODE = 7,
+    DNN_PROPOSALS_MODE_TYPE = 8,
+    DNN_NOTE = 11,
+    DNN_DESCRIPTOR = 15,
+};
+enum dnn_attribute {
+    DNN_CONVOLUTION_SUM_TYPE = 100,
+    DNN_CONVOLUTION_MODE = 101,
+    DNN_CONVOLUTION_DILATIONS = 102,
+    DNN_CONVOLUTION_STRIDES = 103,
+    DNN_CONVOLUTION_PADDING_AFTER = 104,
+    DNN_CONVOLUTION_PADDING_BEFORE = 105,
+    DNN_CONVOLUTION_DIMENSIONS = 106,
+    DNN_PROPOSALS_MODE = 200,
+    DNN_PROPOSALS_GRAPH = 201,
+    DNN_PROPOSALS_RESULTS = 202,
+    DNN_CONFIG_ENGINE = 300,
+    DNN_PLAN_HANDLE = 400,
+    DNN_PLAN_CONFIG = 401,
+    DNN_PLAN_WORKSPACE = 402,
+    DNN_GRAPH_HANDLE = 800,
+    DNN_GRAPH_OPERATIONS = 801,
+    DNN_TENSOR_ALIGNMENT = 900,
+    DNN_TENSOR_DATA_TYPE = 901,
+    DNN_TENSOR_DIMENSIONS = 902,
+    DNN_TENSOR_STRIDES = 903,
+    DNN_TENSOR_NUMBER = 906,
+    DNN_PACK_NUMBERS = 1000,
+    DNN_PACK_DATA = 1001,
+    DNN_PACK_WORKSPACE = 1003,
+    DNN_ENGINE_NOTES = 1303,
 };
 struct cuda_dnn {
     int (*cudnnCreate)(void **handle);
     int (*cudnnDestroy)(void *handle);
     int (*cudnnSetStream)(void *handle, void *stream);
-    int (*cudnnCreateTensorDescriptor)(void **tensor);
-    int (*cudnnDestroyTensorDescriptor)(void *tensor);
-    int (*cudnnSetTensorNdDescriptor)(void *tensor, int type, int n_dims, const int *size,
-                                      const int *stride);
-    int (*cudnnCreateFilterDescriptor)(void **filter);
-    int (*cudnnDestroyFilterDescriptor)(void *filter);
-    int (*cudnnSetFilterNdDescriptor)(void *filter, int type, int format, int n_dims,
-                                      const int *size);
-    int (*cudnnCreateConvolutionDescriptor)(void **convolution);
-    int (*cudnnDestroyConvolutionDescriptor)(void *convolution);
-    int (*cudnnSetConvolutionNdDescriptor)(void *convolution, int n, const int *pad,
-                                           const int *stride, const int *dilation, int mode,
-                                           int type);
-    int (*cudnnSetConvolutionMathType)(void *convolution, int math);
-    int (*cudnnGetConvolutionForwardAlgorithm_v7)(void *handle, void *x, void *w,
-                                                  void *convolution, void *y, int most, int *n,
-                                                  struct cudnn_choice *choice);
-    int (*cudnnGetConvolutionBackwardDataAlgorithm_v7)(void *handle, void *w, void *dy,
-                                                       void *convolution, void *dx, int most,
-                                                       int *n, struct cudnn_choice *choice);
-    int (*cudnnGetConvolutionBackwardFilterAlgorithm_v7)(void *handle, void *x, void *dy,
-                                                         void *convolution, void *dw, int most,
-                                                         int *n, struct cudnn_choice *choice);
-    int (*cudnnConvolutionForward)(void *handle, const void *factor, void *of_x, const void *x,
-                                   void *of_w, const void *w, void *convolution, int algorithm,
-                                   void *workspace, size_t bytes, const void *keep, void *of_y,
-                                   void *y);
-    int (*cudnnConvolutionBackwardData)(void *handle, const void *factor, void *of_w,
-                                        const void *w, void *of_dy, const void *dy,
-                                        void *convolution, int algorithm, void *workspace,
-                                        size_t bytes, const void *keep, void *of_dx, void *dx);
-    int (*cudnnConvolutionBackwardFilter)(void *handle, const void *factor, void *of_x,
-                                          const void *x, void *of_dy, const void *dy,
-                                          void *convolution, int algorithm, void *workspace,
-                                          size_t bytes, const void *keep, void *of_dw,
-                                          void *dw);
+    int (*cudnnBackendCreateDescriptor)(int kind, void **descriptor);
+    int (*cudnnBackendDestroyDescriptor)(void *descriptor);
+    int (*cudnnBackendSetAttribute)(void *descriptor, int name, int type, int64_t n,
+                                    const void *value);
+    int (*cudnnBackendGetAttribute)(void *descriptor, int name, int type, int64_t most,
+                                    int64_t *n, void *value);
+    int (*cudnnBackendFinalize)(void *descriptor);
+    int (*cudnnBackendExecute)(void *handle, void *plan, void *pack);
 };
 
 /* Load them at the first call; they stay. HYPAR_RUNTIME: missing, and where they were looked

@@ -97,8 +97,8 @@ bool hp_cuda_flash_attend(const struct attention *at)
     bool backward = call->nest->pass[call->pass].backward;
     int64_t heads = at->args.heads, d = hp_attention_extent(at, at->d),
             e = hp_attention_extent(at, at->e);
-    if (at->real != REAL_BF16 || at->bias.is_there || at->args.cap > 0 || !is_width(d) ||
-        !is_width(e) || hp_cuda_card(at->b->card).arch < LEAST_ARCH ||
+    if (at->real != REAL_BF16 || at->args.scale <= 0 || at->bias.is_there || at->args.cap > 0 ||
+        !is_width(d) || !is_width(e) || hp_cuda_card(at->b->card).arch < LEAST_ARCH ||
         !find_arguments(at, &f) || heads * f.group > MOST_BLOCKS ||
         hp_attention_extent(at, at->n) * f.windows > MOST_BLOCKS ||
         f.first_query + f.queries > MOST_PLACE || f.first_key + f.keys > MOST_PLACE)

@@ -1,12 +1,14 @@
 // Attention in bf16 whose scores stay in registers (Dao, FlashAttention-2, 2023). Before it HEAD and VALUE, multiples of
 // 16, are declared: the widths of keys and of values. A block has ROWS rows of scores, each warp 16 of them, and goes
-// over their columns TILE at a time; the next tile is read while one is computed. Products are added in fp32, in an order
+// over their columns tile by tile; the next tile is read while one is computed. Products are added in fp32, in an order
 // that follows from the extents. Scores are powers of two: they are multiplied by the logarithm of e.
 #include "run/backend/cuda/arguments.h"
 #include "run/backend/cuda/bf16.inc"
 
 enum { WARP = 32, WARPS = CUDA_FLASH_THREADS / WARP, ROWS = 16 * WARPS, GAP = 8 };
-enum { TILE = HEAD > 64 || VALUE > 64 ? 32 : 64 };
+// Columns of scores at a time; two blocks of the first two kernels run at the same time where registers suffice.
+enum { IS_WIDE = HEAD > 64 || VALUE > 64, KEYS = IS_WIDE ? 32 : 64, KEYS_BACKWARD = 32, QUERIES = IS_WIDE ? 32 : 64 };
+enum { BLOCKS = IS_WIDE ? 1 : 2 };
 
 // Products of matrices of 16 x 16 and 16 x 8 by a warp. Thread 4 i + j has of the first matrix the numbers 2 j, 2 j + 1
 // of rows i and i + 8, and those 8 further on; of the second matrix the same of column i; of the result the columns 2 j,
@@ -103,8 +105,8 @@ static __device__ void read_turned(pair *to, const bf16 *row)
 #endif
 }
 
-// Begin to copy TILE rows of which `n` are there; others are 0. Copies that were begun before end_copies() are one group.
-template <int WIDTH> static __device__ void load(tile<TILE, WIDTH> &to, const bf16 *from, long long step, int n)
+// Begin to copy the rows of a tile of which `n` are there; others are 0. Copies that were begun before end_copies() are one group.
+template <int TILE, int WIDTH> static __device__ void load(tile<TILE, WIDTH> &to, const bf16 *from, long long step, int n)
 {
     for (int i = int(threadIdx.x); i < TILE * WIDTH / CHUNK; i += CUDA_FLASH_THREADS) {
         const int row = i / (WIDTH / CHUNK), column = i % (WIDTH / CHUNK) * CHUNK;
@@ -148,7 +150,7 @@ template <int WIDTH> static __device__ void take_rows(pair (*to)[4], const bf16 
 }
 
 // The rows times those of a tile: 16 x TILE.
-template <int WIDTH> static __device__ void multiply_rows(float (*c)[4], const pair (*a)[4], const tile<TILE, WIDTH> &b)
+template <int TILE, int WIDTH> static __device__ void multiply_rows(float (*c)[4], const pair (*a)[4], const tile<TILE, WIDTH> &b)
 {
 #pragma unroll
     for (int j = 0; j < TILE / 8; j++)
@@ -167,7 +169,7 @@ template <int WIDTH> static __device__ void multiply_rows(float (*c)[4], const p
 }
 
 // A result as first matrices, rounded; and its product with a tile, which is added.
-template <int WIDTH> static __device__ void add_product(float (*sum)[4], const float (*c)[4], const tile<TILE, WIDTH> &b)
+template <int TILE, int WIDTH> static __device__ void add_product(float (*sum)[4], const float (*c)[4], const tile<TILE, WIDTH> &b)
 {
 #pragma unroll
     for (int k = 0; k < TILE / 16; k++) {
@@ -227,7 +229,7 @@ static __device__ float over_row(float x, bool largest)
 {
     for (int by = 1; by < 4; by *= 2) {
         const float other = __shfl_xor_sync(~0u, x, by);
-        x = !largest ? x + other : other > x ? other : x;
+        x = largest ? fmaxf(other, x) : x + other;
     }
     return x;
 }
@@ -258,11 +260,10 @@ static __device__ int keys_of(const extents &e, int first, int n)
 }
 
 // The statistics m of each query, and y.
-enum { BLOCKS = HEAD + VALUE > 128 ? 1 : 2 }; // at the same time
 extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> keys[2];
-    __shared__ tile<TILE, VALUE> values[2];
+    __shared__ tile<KEYS, HEAD> keys[2];
+    __shared__ tile<KEYS, VALUE> values[2];
     const extents e = extents_of(f);
     const long long a = blockIdx.y / f.group, g = blockIdx.y % f.group;
     const int block = int(gridDim.x - 1 - blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
@@ -274,33 +275,39 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward
     take_rows<HEAD>(x, head_of<const bf16>(f.x, f, a, g), f.x.row, first, e.queries);
     const auto begin = [&](int s) {
         if (s < end) {
-            load<HEAD>(keys[s / TILE % 2], k + s * f.k.row, f.k.row, e.keys - s);
-            load<VALUE>(values[s / TILE % 2], v + s * f.v.row, f.v.row, e.keys - s);
+            load(keys[s / KEYS % 2], k + s * f.k.row, f.k.row, e.keys - s);
+            load(values[s / KEYS % 2], v + s * f.v.row, f.v.row, e.keys - s);
         }
         end_copies();
     };
     begin(0);
-    for (int s = 0; s < end; s += TILE) {
-        begin(s + TILE);
+    for (int s = 0; s < end; s += KEYS) {
+        begin(s + KEYS);
         wait_for_copies();
         if (s < own_end) {
-            float c[TILE / 8][4];
-            multiply_rows<HEAD>(c, x, keys[s / TILE % 2]);
-            const bool whole = s + TILE <= e.keys && s + TILE - 1 - first <= e.ahead;
+            float c[KEYS / 8][4];
+            multiply_rows(c, x, keys[s / KEYS % 2]);
+            const bool whole = s + KEYS <= e.keys && s + KEYS - 1 - first <= e.ahead;
             float most[2] = { max[0], max[1] }, base[2];
+            if (!whole) {
 #pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
+                for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const int row = first + lane_row() + i / 2 * 8, key = s + j * 8 + lane_column() + i % 2;
-                    c[j][i] = whole || (key < e.keys && key - row <= e.ahead) ? c[j][i] * scale : least;
-                    most[i / 2] = c[j][i] > most[i / 2] ? c[j][i] : most[i / 2];
-                }
+                    for (int i = 0; i < 4; i++) {
+                        const int row = first + lane_row() + i / 2 * 8, key = s + j * 8 + lane_column() + i % 2;
+                        c[j][i] = key < e.keys && key - row <= e.ahead ? c[j][i] : least;
+                    }
+            }
+#pragma unroll
+            for (int j = 0; j < KEYS / 8; j++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    most[i / 2] = fmaxf(c[j][i], most[i / 2]);
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 most[half] = over_row(most[half], true);
-                base[half] = most[half] > least ? most[half] : 0;
-                const float factor = power(max[half] - base[half]);
+                base[half] = most[half] > least ? most[half] * scale : 0;
+                const float factor = power(fmaf(max[half], scale, -base[half]));
                 max[half] = most[half];
                 sum[half] *= factor;
 #pragma unroll
@@ -310,13 +317,13 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward
                 }
             }
 #pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
+            for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    c[j][i] = power(c[j][i] - base[i / 2]);
+                    c[j][i] = power(fmaf(c[j][i], scale, -base[i / 2]));
                     sum[i / 2] += c[j][i];
                 }
-            add_product<VALUE>(y, c, values[s / TILE % 2]);
+            add_product(y, c, values[s / KEYS % 2]);
         }
         __syncthreads();
     }
@@ -327,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward
         sum[half] = over_row(sum[half], false);
         share[half] = sum[half] > 0 ? 1 / sum[half] : 0;
         if (lane_column() == 0 && row < e.queries) {
-            m[row * f.m.row] = max[half] * 0.693147181f;
+            m[row * f.m.row] = max[half] * float(f.scale);
             m[row * f.m.row + f.m_second] = sum[half];
         }
     }
@@ -335,10 +342,10 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) forward
 }
 
 // Gradients of queries.
-extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_queries(cuda_flash f)
+extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS, BLOCKS) of_queries(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> keys[2];
-    __shared__ tile<TILE, VALUE> values[2];
+    __shared__ tile<KEYS_BACKWARD, HEAD> keys[2];
+    __shared__ tile<KEYS_BACKWARD, VALUE> values[2];
     const extents e = extents_of(f);
     const long long a = blockIdx.y / f.group, g = blockIdx.y % f.group;
     const int block = int(gridDim.x - 1 - blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
@@ -358,29 +365,35 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_queries(cuda
     }
     const auto begin = [&](int s) {
         if (s < end) {
-            load<HEAD>(keys[s / TILE % 2], k + s * f.k.row, f.k.row, e.keys - s);
-            load<VALUE>(values[s / TILE % 2], v + s * f.v.row, f.v.row, e.keys - s);
+            load(keys[s / KEYS_BACKWARD % 2], k + s * f.k.row, f.k.row, e.keys - s);
+            load(values[s / KEYS_BACKWARD % 2], v + s * f.v.row, f.v.row, e.keys - s);
         }
         end_copies();
     };
     begin(0);
-    for (int s = 0; s < end; s += TILE) {
-        begin(s + TILE);
+    for (int s = 0; s < end; s += KEYS_BACKWARD) {
+        begin(s + KEYS_BACKWARD);
         wait_for_copies();
         if (s < own_end) {
-            float c[TILE / 8][4], d[TILE / 8][4];
-            multiply_rows<HEAD>(c, x, keys[s / TILE % 2]);
-            multiply_rows<VALUE>(d, dy, values[s / TILE % 2]);
-            const bool whole = s + TILE <= e.keys && s + TILE - 1 - first <= e.ahead;
+            float c[KEYS_BACKWARD / 8][4], d[KEYS_BACKWARD / 8][4];
+            multiply_rows(c, x, keys[s / KEYS_BACKWARD % 2]);
+            multiply_rows(d, dy, values[s / KEYS_BACKWARD % 2]);
+            const bool whole = s + KEYS_BACKWARD <= e.keys && s + KEYS_BACKWARD - 1 - first <= e.ahead;
 #pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
+            for (int j = 0; j < KEYS_BACKWARD / 8; j++)
 #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const int half = i / 2, row = first + lane_row() + half * 8, key = s + j * 8 + lane_column() + i % 2;
-                    const float p = power(fmaf(c[j][i], scale, -away[half]));
-                    c[j][i] = whole || (key < e.keys && key - row <= e.ahead) ? p * (d[j][i] - mean[half]) : 0;
-                }
-            add_product<HEAD>(dx, c, keys[s / TILE % 2]);
+                for (int i = 0; i < 4; i++)
+                    c[j][i] = power(fmaf(c[j][i], scale, -away[i / 2])) * (d[j][i] - mean[i / 2]);
+            if (!whole) {
+#pragma unroll
+                for (int j = 0; j < KEYS_BACKWARD / 8; j++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        const int row = first + lane_row() + i / 2 * 8, key = s + j * 8 + lane_column() + i % 2;
+                        c[j][i] = key < e.keys && key - row <= e.ahead ? c[j][i] : 0;
+                    }
+            }
+            add_product(dx, c, keys[s / KEYS_BACKWARD % 2]);
         }
         __syncthreads();
     }
@@ -391,9 +404,9 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_queries(cuda
 // are keys here.
 extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_flash f)
 {
-    __shared__ tile<TILE, HEAD> queries[2];
-    __shared__ tile<TILE, VALUE> errors[2];
-    __shared__ float away[2][TILE], mean[2][TILE];
+    __shared__ tile<QUERIES, HEAD> queries[2];
+    __shared__ tile<QUERIES, VALUE> errors[2];
+    __shared__ float away[2][QUERIES], mean[2][QUERIES];
     const extents e = extents_of(f);
     const long long a = blockIdx.y;
     const int block = int(blockIdx.x) * ROWS, first = block + int(threadIdx.x) / WARP * 16;
@@ -403,15 +416,15 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_fl
     take_rows<HEAD>(k, head_of<const bf16>(f.k, f, a, 0), f.k.row, first, e.keys);
     if (f.dk.data) // for gradients of values alone, values and t are not given
         take_rows<VALUE>(v, head_of<const bf16>(f.v, f, a, 0), f.v.row, first, e.keys);
-    const int from = block > e.ahead ? (block - e.ahead) / TILE : 0; // the first tile with a query that sees a key
-    const int tiles = (e.queries + TILE - 1) / TILE - from, n = tiles > 0 ? tiles * int(f.group) : 0;
+    const int from = block > e.ahead ? (block - e.ahead) / QUERIES : 0; // the first tile with a query that sees a key
+    const int tiles = (e.queries + QUERIES - 1) / QUERIES - from, n = tiles > 0 ? tiles * int(f.group) : 0;
     const auto begin = [&](int i) {
         if (i < n) {
             const long long g = i / tiles;
-            const int q = (from + i % tiles) * TILE, row = q + int(threadIdx.x);
-            load<HEAD>(queries[i % 2], head_of<const bf16>(f.x, f, a, g) + q * f.x.row, f.x.row, e.queries - q);
-            load<VALUE>(errors[i % 2], head_of<const bf16>(f.dy, f, a, g) + q * f.dy.row, f.dy.row, e.queries - q);
-            if (threadIdx.x < TILE) {
+            const int q = (from + i % tiles) * QUERIES, row = q + int(threadIdx.x);
+            load(queries[i % 2], head_of<const bf16>(f.x, f, a, g) + q * f.x.row, f.x.row, e.queries - q);
+            load(errors[i % 2], head_of<const bf16>(f.dy, f, a, g) + q * f.dy.row, f.dy.row, e.queries - q);
+            if (threadIdx.x < QUERIES) {
                 const bool there = row < e.queries;
                 away[i % 2][threadIdx.x] = there ? away_of(head_of<const float>(f.m, f, a, g) + row * f.m.row, f.m_second) : 1e30f;
                 mean[i % 2][threadIdx.x] = f.dk.data && there ? head_of<const float>(f.t, f, a, g)[row * f.t.row] : 0;
@@ -421,28 +434,39 @@ extern "C" __global__ void __launch_bounds__(CUDA_FLASH_THREADS) of_keys(cuda_fl
     };
     begin(0);
     for (int i = 0; i < n; i++) {
-        const int q = (from + i % tiles) * TILE;
+        const int q = (from + i % tiles) * QUERIES;
         begin(i + 1);
         wait_for_copies();
-        if (first - (q + TILE - 1) <= e.ahead) {
-            float c[TILE / 8][4], d[TILE / 8][4];
+        if (first - (q + QUERIES - 1) <= e.ahead) {
+            float c[QUERIES / 8][4], d[QUERIES / 8][4];
             const bool whole = first + 15 - q <= e.ahead;
-            multiply_rows<HEAD>(c, k, queries[i % 2]);
+            multiply_rows(c, k, queries[i % 2]);
             if (f.dk.data)
-                multiply_rows<VALUE>(d, v, errors[i % 2]);
+                multiply_rows(d, v, errors[i % 2]);
 #pragma unroll
-            for (int j = 0; j < TILE / 8; j++)
+            for (int j = 0; j < QUERIES / 8; j++)
 #pragma unroll
-                for (int l = 0; l < 4; l++) {
-                    const int column = j * 8 + lane_column() + l % 2, key = first + lane_row() + l / 2 * 8;
-                    const float p = power(fmaf(c[j][l], scale, -away[i % 2][column]));
-                    c[j][l] = whole || key - (q + column) <= e.ahead ? p : 0;
-                    if (f.dk.data)
-                        d[j][l] = c[j][l] * (d[j][l] - mean[i % 2][column]);
-                }
-            add_product<VALUE>(dv, c, errors[i % 2]);
+                for (int l = 0; l < 4; l++)
+                    c[j][l] = power(fmaf(c[j][l], scale, -away[i % 2][j * 8 + lane_column() + l % 2]));
+            if (!whole) {
+#pragma unroll
+                for (int j = 0; j < QUERIES / 8; j++)
+#pragma unroll
+                    for (int l = 0; l < 4; l++) {
+                        const int column = j * 8 + lane_column() + l % 2, key = first + lane_row() + l / 2 * 8;
+                        c[j][l] = key - (q + column) <= e.ahead ? c[j][l] : 0;
+                    }
+            }
+            if (f.dk.data) {
+#pragma unroll
+                for (int j = 0; j < QUERIES / 8; j++)
+#pragma unroll
+                    for (int l = 0; l < 4; l++)
+                        d[j][l] = c[j][l] * (d[j][l] - mean[i % 2][j * 8 + lane_column() + l % 2]);
+            }
+            add_product(dv, c, errors[i % 2]);
             if (f.dk.data)
-                add_product<HEAD>(dk, d, queries[i % 2]);
+                add_product(dk, d, queries[i % 2]);
         }
         __syncthreads();
     }

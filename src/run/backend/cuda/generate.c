@@ -165,8 +165,10 @@ static void say_lanes(struct generator *g)
             "rest /= Index(p.v[%d]);\n",
             HP_SPREAD, n, n);
         hp_gen_say_indices(g, g->outer, g->n_outer - 1);
-        hp_gen_say(g, "const Index a%d = Index(p.v[%d]) + segment * %d + Index(at %% %d);\n",
-                   axis, hp_gen_number(g, last->range.lo), (int)each, HP_SPREAD);
+        hp_gen_say(g,
+                   "const Index a%d = Index(p.v[%d]) + segment * %d + Index(at %% %d);\n"
+                   "const Index end = Index(p.v[%d]);\nif (a%d >= end) continue;\n",
+                   axis, hp_gen_number(g, last->range.lo), (int)each, HP_SPREAD, hi, axis);
     } else {
         hp_gen_say(g, "Index rest = Index(at) * %d;\n", lanes->n);
         hp_gen_say_indices(g, g->outer, g->n_outer);
@@ -174,10 +176,8 @@ static void say_lanes(struct generator *g)
     hp_gen_say_chunks(g);
     hp_gen_say(g, "const Index first = a%d;\ndouble found[%d];\n", axis, lanes->n);
     hp_gen_say_lanes(g);
-    hp_gen_say(g,
-               "double &acc = found[lane];\nacc = 0;\n"
-               "for (bool once = a%d < p.v[%d]; once; once = false) {\n",
-               axis, hi);
+    hp_gen_say(g, "double &acc = found[lane];\nacc = 0;\n"
+                  "for (bool once = true; once; once = false) {\n");
     say_body(g);
     hp_gen_say(g, "}\n}\n");
     const struct place *p = hp_gen_place_of(g, g->target->to, g->target->grad);

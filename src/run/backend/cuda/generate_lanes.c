@@ -14,6 +14,7 @@ static const struct view *view_of(const struct generator *g, int o, bool grad)
 enum lies {
     LIES_SAME,  /* all lanes have one number */
     LIES_CHUNK, /* one after the other, from an aligned place on */
+    LIES_PAIRS, /* the same of pairs */
     LIES_NEXT,  /* one after the other */
     LIES_APART,
 };
@@ -38,11 +39,14 @@ static enum lies lies_of(const struct generator *g, int o, bool grad, int axis, 
     for (int d = 0; d < operand->n_dims; d++)
         if (f.has_position[d] || hp_cuda_may_leave(g->nest, g->target, operand, d))
             return LIES_APART;
-    if (!hp_gen_has_axis(f.axes, axis) || f.step[axis] == 0)
-        return LIES_SAME;
-    if (f.step[axis] != 1)
+    bool ids = operand->index && !grad && lanes < HP_CHUNK_BYTES / (int)sizeof(int32_t);
+    if (!hp_gen_has_axis(f.axes, axis) || f.step[axis] == 0 || ids)
+        return LIES_SAME; /* a few ids, no whole chunk, are read one by one */
+    bool pairs = !grad && f.step[axis] == 2 && f.whole == 1 && f.whole_extent == 2;
+    if (f.step[axis] != 1 && !pairs)
         return LIES_APART;
-    bool aligned = (uintptr_t)view->data % HP_CHUNK_BYTES == 0 && f.whole % lanes == 0;
+    bool aligned =
+        (uintptr_t)view->data % HP_CHUNK_BYTES == 0 && (pairs || f.whole % lanes == 0);
     for (int a = 0; a < g->nest->n_axes; a++) {
         struct range r = g->call->range[a];
         if (hp_gen_has_axis(f.axes, a) && !has_index(g, a))
@@ -50,7 +54,8 @@ static enum lies lies_of(const struct generator *g, int o, bool grad, int axis, 
         start += f.step[a] * r.lo;
         aligned &= a == axis || r.hi - r.lo == 1 || f.step[a] % lanes == 0;
     }
-    return aligned && start % lanes == 0 ? LIES_CHUNK : LIES_NEXT;
+    aligned &= start % lanes == 0;
+    return !aligned ? LIES_NEXT : pairs ? LIES_PAIRS : LIES_CHUNK;
 }
 
 /* What the target and those beside it read. */
@@ -69,7 +74,7 @@ static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
 {
     operand_set set[2];
     int n = 0;
-    lanes->value = lanes->grad = 0;
+    lanes->value = lanes->grad = lanes->pairs = 0;
     reads_of(g, &set[0], &set[1]);
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
@@ -79,8 +84,10 @@ static bool reads_fit(struct generator *g, struct lanes *lanes, bool spread)
             if (lies == LIES_APART || (lies == LIES_NEXT && !spread))
                 return false;
             n += lies != LIES_SAME;
-            if (lies == LIES_CHUNK && !spread)
+            if ((lies == LIES_CHUNK || lies == LIES_PAIRS) && !spread)
                 *(grad ? &lanes->grad : &lanes->value) |= (operand_set)1 << o;
+            if (lies == LIES_PAIRS && !spread)
+                lanes->pairs |= (operand_set)1 << o;
         }
     return n > 0;
 }
@@ -120,8 +127,8 @@ void hp_gen_find_lanes(struct generator *g, bool in_columns)
         else if (along(g, &lanes, g->inner, g->n_inner, false))
             lanes.along = LANES_INNER;
     } else if (g->n_inner == 0 && !g->pair && sum) {
-        enum lies to = LIES_APART;
         for (int spread = 0; spread < 2 && lanes.along == LANES_NONE; spread++) {
+            enum lies to = LIES_APART;
             if (along(g, &lanes, g->outer, g->n_outer, spread))
                 to = lies_of(g, t->to, t->grad, lanes.axis, lanes.n);
             if (to == LIES_CHUNK || (spread && to == LIES_NEXT))
@@ -138,29 +145,40 @@ bool hp_gen_is_chunk(const struct generator *g, int o, bool grad)
     return lanes->along != LANES_NONE && (grad ? lanes->grad : lanes->value) >> o & 1;
 }
 
+bool hp_gen_is_pairs(const struct generator *g, int o, bool grad)
+{
+    return hp_gen_is_chunk(g, o, grad) && !grad && g->lanes.pairs >> o & 1;
+}
+
 void hp_gen_say_chunks(struct generator *g)
 {
-    const struct instead none = { 0, NONE, 0, NULL };
+    const struct instead none = { 0, NONE, 0, NULL }, first = { '*', NONE, 1, "0" };
     for (int o = 0; o < g->nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++) {
             if (!hp_gen_is_chunk(g, o, grad))
                 continue;
             const char *type = hp_gen_type_of(g, o, grad);
             const struct place *p = hp_gen_place_of(g, o, grad);
-            if (p->whole != NONE)
+            bool pairs = hp_gen_is_pairs(g, o, grad);
+            if (p->whole != NONE && !pairs)
                 continue;
             hp_gen_say(g, "const chunk<%s, %d> %s%d((const %s *)p.data[%d] + (", type,
-                       g->lanes.n, grad ? "grad" : "value", o, type, p->data);
-            hp_gen_say_index(g, p, &none);
+                       pairs ? 2 * g->lanes.n : g->lanes.n, grad ? "grad" : "value", o, type,
+                       p->data);
+            hp_gen_say_index(g, p, pairs ? &first : &none);
             hp_gen_say(g, "));\n");
         }
 }
 
 void hp_gen_say_lanes(struct generator *g)
 {
-    int by = g->lanes.spread ? HP_SPREAD : 1, axis = g->lanes.axis;
-    hp_gen_say(g,
-               "#pragma unroll\nfor (int lane = 0; lane < %d; lane++) {\n"
-               "const Index a%d = first + lane * %d;\n(void)a%d;\n",
-               g->lanes.n, axis, by, axis);
+    int axis = g->lanes.axis;
+    hp_gen_say(g, "#pragma unroll\nfor (int lane = 0; lane < %d; lane++) {\n", g->lanes.n);
+    if (g->lanes.spread) /* those beyond the end compute what the first one does */
+        hp_gen_say(g,
+                   "const Index a%d = first + lane * %d < end ? first + lane * %d : first;\n",
+                   axis, HP_SPREAD, HP_SPREAD);
+    else
+        hp_gen_say(g, "const Index a%d = first + lane;\n", axis);
+    hp_gen_say(g, "(void)a%d;\n", axis);
 }

@@ -138,6 +138,12 @@ static void say_access(struct generator *g, int o, bool grad, const struct inste
 {
     const struct place *p = hp_gen_place_of(g, o, grad);
     bool index = g->nest->operand[o].index && !grad;
+    if (hp_gen_is_pairs(g, o, grad) && instead->what == '*') {
+        hp_gen_say(g, "double(value%d.at[2 * lane + ", o);
+        hp_gen_expand(g, instead->text, instead->length);
+        hp_gen_say(g, "])");
+        return;
+    }
     if (hp_gen_is_chunk(g, o, grad) && p->whole == NONE && !instead->what) {
         hp_gen_say(g, "%s(%s%d.at[lane])", index ? "Index" : "double", grad ? "grad" : "value",
                    o);

@@ -36,6 +36,7 @@ struct lanes {
     int n, axis;
     bool spread;             /* lanes lie HP_SPREAD elements apart, as no chunks are aligned */
     operand_set value, grad; /* operands that are read in chunks */
+    operand_set pairs;       /* values of which are pairs */
 };
 
 struct generator {
@@ -103,6 +104,7 @@ void hp_gen_say_product(struct generator *g);
 /* Which lanes the kernel has: of elements, or of terms in columns. */
 void hp_gen_find_lanes(struct generator *g, bool in_columns);
 bool hp_gen_is_chunk(const struct generator *g, int o, bool grad);
+bool hp_gen_is_pairs(const struct generator *g, int o, bool grad);
 
 /* Read the chunks whose first element the indices name. */
 void hp_gen_say_chunks(struct generator *g);

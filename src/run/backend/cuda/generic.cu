@@ -23,12 +23,23 @@ static __device__ double erf_of(double x, double) { return erf(x); }
 static __device__ double ratio_of(double x, double y, double) { return x / y; }
 static __device__ double rate_of(double x, double) { return 1 / sqrt(x); }
 #endif
+#if defined SINGLE && defined __CUDA_ARCH__ // results have eight bits
+static __device__ double exp_of(double x, float) { return __expf(x); }
+static __device__ double tanh_of(double x, float)
+{
+    const float bounded = x > 9 ? 9 : x < -9 ? -9 : x, power = __expf(2 * bounded);
+    return x < 0.02f && x > -0.02f ? x - x * x * x * (1 / 3.f) : __fdividef(power - 1, power + 1);
+}
+static __device__ double ratio_of(double x, double y, float) { return __fdividef(x, y); }
+static __device__ double rate_of(double x, float) { return rsqrtf(x); }
+#else
 static __device__ double exp_of(double x, float) { return double(expf(float(x))); }
-static __device__ double log_of(double x, float) { return double(logf(float(x))); }
 static __device__ double tanh_of(double x, float) { return double(tanhf(float(x))); }
-static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
 static __device__ double ratio_of(double x, double y, float) { return double(float(x) / float(y)); }
 static __device__ double rate_of(double x, float) { return double(1 / sqrtf(float(x))); }
+#endif
+static __device__ double log_of(double x, float) { return double(logf(float(x))); }
+static __device__ double erf_of(double x, float) { return double(erff(float(x))); }
 #define exp(x)      exp_of(x, Real(0))
 #define log(x)      log_of(x, Real(0))
 #define tanh(x)     tanh_of(x, Real(0))
@@ -91,7 +102,7 @@ struct window {
 // generate.c writes the numbers of a window in this order.
 enum { N_STRIDE, N_PAD, N_SPAN, N_DIVIDE, N_SIZE, N_DILATION, N_COUNT_PAD, N_PAD_AFTER, N_LINEAR };
 
-static __device__ long long divide_down(long long a, long long b)
+template <class I> static __device__ I divide_down(I a, I b)
 {
     return a >= 0 ? a / b : -((b - 1 - a) / b);
 }
@@ -101,10 +112,10 @@ static __device__ window window_of(Index output, const long long *n)
     long long lo = output * n[N_STRIDE] - n[N_PAD], hi = lo + n[N_SPAN], first = lo;
     window w = { 0, 0, Index(n[N_DILATION]), 1, n[N_LINEAR] != 0, 0, Index(n[N_SIZE] - 1) };
     if (n[N_DIVIDE]) {
-        first = divide_down(lo, n[N_DIVIDE]);
+        first = divide_down(Index(lo), Index(n[N_DIVIDE]));
         w.weight = 1 - double(lo - first * n[N_DIVIDE]) / double(n[N_DIVIDE]);
         w.lower = Index(first);
-        hi = divide_down(hi - 1, n[N_DIVIDE]) + 1;
+        hi = divide_down(Index(hi - 1), Index(n[N_DIVIDE])) + 1;
     }
     if (w.linear) { // beyond the first and the last element, constant
         long long last = n[N_SIZE] - 1;
@@ -113,7 +124,7 @@ static __device__ window window_of(Index output, const long long *n)
         return w;
     }
     if (first < 0)
-        first += (-first + n[N_DILATION] - 1) / n[N_DILATION] * n[N_DILATION];
+        first += n[N_DILATION] == 1 ? -first : (-first + n[N_DILATION] - 1) / n[N_DILATION] * n[N_DILATION];
     w.first = Index(first);
     w.hi = Index(hi < n[N_SIZE] ? hi : n[N_SIZE]);
     long long least = n[N_COUNT_PAD] ? lo : 0;
@@ -128,12 +139,13 @@ static __device__ window window_of(Index output, const long long *n)
 // Narrows the outputs lo .. hi - 1 to those whose window may see a position.
 static __device__ void outputs_of(Index position, const long long *n, Index &lo, Index &hi)
 {
-    long long each = n[N_DIVIDE] ? n[N_DIVIDE] : 1, stride = n[N_STRIDE];
+    const Index each = Index(n[N_DIVIDE] ? n[N_DIVIDE] : 1), stride = Index(n[N_STRIDE]);
+    const Index pad = Index(n[N_PAD]), span = Index(n[N_SPAN]);
     bool open = n[N_LINEAR] != 0;
     if (stride == 0)
         return;
-    long long first = divide_down(position * each + n[N_PAD] - n[N_SPAN] + stride, stride);
-    long long last = divide_down((position + 1) * each - 1 + n[N_PAD], stride);
+    const Index first = divide_down(position * each + pad - span + stride, stride);
+    const Index last = divide_down((position + 1) * each - 1 + pad, stride);
     if (first > lo && !(open && position == 0))
         lo = Index(first);
     if (last + 1 < hi && !(open && position == n[N_SIZE] - 1))
@@ -185,10 +197,16 @@ static __device__ int number_in(const window *in, Index p1, Index p2, Index p3, 
     const Index p[5] = { p1, p2, p3, p4, p5 };
     int number = 0;
     for (int d = 0; d < 5; d++) {
-        Index away = p[d] - in[d].first;
-        if (away < 0 || p[d] >= in[d].hi || away % in[d].step)
+        Index away = p[d] - in[d].first, length = in[d].hi - in[d].first;
+        if (away < 0 || away >= length)
             return -1;
-        number = number * int((in[d].hi - in[d].first + in[d].step - 1) / in[d].step) + int(away / in[d].step);
+        if (in[d].step != 1) { // division takes long
+            if (away % in[d].step)
+                return -1;
+            away /= in[d].step;
+            length = (length + in[d].step - 1) / in[d].step;
+        }
+        number = number * int(length) + int(away);
     }
     return number;
 }
@@ -215,16 +233,21 @@ template <bool FRESH, class T> static __device__ void put_max(T *to, double acc)
 struct alignas(16) quarters {
     unsigned word[4];
 };
-template <class T, int N> struct alignas(16) chunk {
+template <class T, int N> union chunk {
     T at[N];
+    quarters quarter[sizeof(T) * N / sizeof(quarters)];
 
     chunk() = default;
     explicit __device__ chunk(const T *from)
     {
         static_assert(sizeof(T) * N % sizeof(quarters) == 0, "a chunk is whole quarters");
+#ifndef __CUDA_ARCH__
+        if ((unsigned long long)from % sizeof(quarters)) // as a card does
+            __builtin_trap();
+#endif
 #pragma unroll
-        for (int i = 0; i < int(sizeof at / sizeof(quarters)); i++)
-            ((quarters *)at)[i] = ((const quarters *)from)[i];
+        for (int i = 0; i < int(sizeof quarter / sizeof *quarter); i++)
+            quarter[i] = ((const quarters *)from)[i];
     }
 };
 
@@ -239,7 +262,7 @@ template <bool FRESH, class T, int N> static __device__ void put_chunk(T *to, co
         put_sum<FRESH>(all.at + i, found[i]);
 #pragma unroll
     for (int i = 0; i < int(sizeof all / sizeof(quarters)); i++)
-        ((quarters *)to)[i] = ((const quarters *)all.at)[i];
+        ((quarters *)to)[i] = all.quarter[i];
 }
 
 template <bool FRESH, class T, int N> static __device__ void put_spread(T *to, const double (&found)[N], long long there)
