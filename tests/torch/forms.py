@@ -642,6 +642,13 @@ class Forms(unittest.TestCase):
         self.assertEqual([(op.kind, op.wide) for op in made.ops], [
             ("linear", False), ("identity", True), ("exp", True), ("mul", True), ("identity", False), ("add", False), ("linear", False), ("cross_entropy", False)])
         self.assertEqual(made.ops[5].inputs, ["identity_2", "first"])  # what is behind a cast reads the tensor itself where the model does
+
+        class Sliced(Scaled):
+            def forward(self, x):
+                y = self.first(x)
+                return self.second((torch.exp(y.float()) * self.rate).to(y.dtype)[:, slice(0, None)])  # all of it: no operator in 16 bits
+        self.assertEqual([(op.kind, op.wide) for op in graph(Sliced(True), x).ops], [
+            ("linear", False), ("identity", True), ("exp", True), ("mul", True), ("identity", False), ("linear", False), ("cross_entropy", False)])
         plain = graph(Scaled(False), x)
         self.assertEqual([op.kind for op in plain.ops], ["linear", "exp", "mul", "add", "linear", "cross_entropy"])
         self.assertFalse(any(op.wide for op in plain.ops))

@@ -64,8 +64,9 @@ def _inputs(node):
 
 
 def widths(program, short, known, host):
-    """Of a program and the same one in 16 bits (`short`, with its Host). A cast gives what its readers read. Where the model takes another
-    way in 16 bits, a node without its like is as wide as the widest of its inputs.
+    """Of a program and the same one in 16 bits (`short`, with its Host). A cast, or a node without its like, gives what its readers' likes
+    read; if these are not known, a cast gives what a reader without its like gives (a slice of everything, which is none in the other
+    program), and any other node is as wide as the widest of its inputs.
 
     known: values of the program that need no network, by node"""
     nodes, others = _floats(program, known), _floats(short, host.values)
@@ -78,8 +79,12 @@ def widths(program, short, known, host):
         wide[node] = _is_wide(other)
         read, like = _inputs(node), _inputs(other)
         for x, y in zip(read, like) if len(read) == len(like) else ():
-            if name_of(x) in CASTS:
+            if x.op == "call_function" and (name_of(x) in CASTS or x not in twin):
                 wide[x] = _is_wide(y)
+    for node in reversed(program.graph.nodes):
+        readers = [wide[u] for u in node.users if u in wide and u not in twin]
+        if node.op == "call_function" and name_of(node) in CASTS and node not in wide and readers:
+            wide[node] = any(readers)
     for node in program.graph.nodes:
         if node.op == "call_function" and node not in known and node not in wide:
             wide[node] = any(wide.get(a, False) for a in node.all_input_nodes)
