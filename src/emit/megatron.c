@@ -57,8 +57,8 @@ static const char *unknown_hint(const struct hypar_graph *graph, int op)
     if (!leads_to_attention(graph, op, MOST_ROTARY_STEPS))
         return "";
     if (kind == OP_RMS_NORM || kind == OP_LAYER_NORM)
-        return "; Megatron-LM's flag for a norm of queries and keys is --qk-layernorm, which "
-               "hypar does not write";
+        return "; Megatron-LM's --qk-layernorm is a norm of queries and keys over each head, "
+               "like the other norms of a layer";
     return "; operators between the products of queries and keys and attention are usually a "
            "rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * "
            "sin, with tables of one base, and import the model with values in its tables (not "
@@ -147,6 +147,8 @@ static void put_model(const struct transformer *t, FILE *to)
         fputs("--position-embedding-type none\n", to);
     if (t->rms_norm)
         fputs("--normalization RMSNorm\n", to);
+    if (t->qk_norm)
+        fputs("--qk-layernorm\n", to);
     if (t->epsilon > 0)
         fprintf(to, "--norm-epsilon %g\n", t->epsilon);
     if (t->gated && t->silu)

@@ -26,6 +26,60 @@ static int64_t last_extent(const struct hypar_graph *graph, int tensor)
     return shape->n_dims > 0 ? shape->dim[shape->n_dims - 1] : 0;
 }
 
+/* Does the operator only move elements, without changing their values? */
+static bool is_move(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_RESHAPE:
+    case OP_FLATTEN:
+    case OP_SQUEEZE:
+    case OP_UNSQUEEZE:
+    case OP_TRANSPOSE:
+    case OP_EXPAND:
+    case OP_SPLIT:
+    case OP_SLICE:
+    case OP_IDENTITY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_norm(enum op_kind kind)
+{
+    return kind == OP_RMS_NORM || kind == OP_LAYER_NORM;
+}
+
+/* The operator that computes a tensor, before moves of elements and, with `rotary`, before
+ * rotary embeddings; -1: none. */
+static int computed_by(const struct hypar_graph *graph, int tensor, bool rotary)
+{
+    int at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
+    while (at >= 0 &&
+           (is_move(graph->ops[at].kind) || (rotary && graph->ops[at].kind == OP_ROPE))) {
+        tensor = graph->ops[at].tensor[0];
+        at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
+    }
+    return at;
+}
+
+/* Between a linear layer and operand `o` of attention there may be a rotary embedding, and
+ * before that, for queries and keys, a norm over each head. Returns the first operator of
+ * another kind, such as those of a rotary embedding that was not recognised; -1: none. */
+static int between(const struct hypar_graph *graph, const struct op *attention, int o,
+                   bool *has_norm)
+{
+    int at = computed_by(graph, attention->tensor[o], true);
+    const struct op *norm = at < 0 ? NULL : &graph->ops[at];
+    int64_t head = last_extent(graph, attention->tensor[o]) /
+                   hp_attr_int(attention->nest->attrs, o == 0 ? ATTR_HEADS : ATTR_KV_HEADS, 0,
+                               hp_attr_int(attention->nest->attrs, ATTR_HEADS, 0, 1));
+    *has_norm = o < 2 && norm && is_norm(norm->kind) && extent(norm->nest, 'c') == head;
+    if (*has_norm)
+        at = computed_by(graph, norm->tensor[0], false);
+    return at >= 0 && graph->ops[at].kind != OP_LINEAR ? at : -1;
+}
+
 static void read_attention(const struct hypar_graph *graph, const struct op *op,
                            struct transformer *out)
 {
@@ -34,6 +88,7 @@ static void read_attention(const struct hypar_graph *graph, const struct op *op,
     out->causal = hp_attr_int(op->nest->attrs, ATTR_CAUSAL, 0, 0) != 0;
     out->sequence = extent(op->nest, 'q');
     out->head = last_extent(graph, op->tensor[0]) / out->heads;
+    between(graph, op, 0, &out->qk_norm);
 }
 
 static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
@@ -56,7 +111,8 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     case OP_RMS_NORM:
     case OP_LAYER_NORM:
         out->rms_norm = op->kind == OP_RMS_NORM;
-        out->hidden = extent(op->nest, 'c');
+        if (extent(op->nest, 'c') > out->hidden) /* others are over heads */
+            out->hidden = extent(op->nest, 'c');
         out->epsilon = hp_attr(op->nest->attrs, ATTR_EPS, 0, 0);
         break;
     case OP_ROPE:
@@ -86,36 +142,20 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     }
 }
 
-/* Does the operator only move elements, without changing their values? */
-static bool is_move(enum op_kind kind)
+/* The operator that makes attention another one than the flags of a framework can say; -1:
+ * none. */
+static int unknown_of_attention(const struct hypar_graph *graph, int i)
 {
-    switch (kind) {
-    case OP_RESHAPE:
-    case OP_FLATTEN:
-    case OP_SQUEEZE:
-    case OP_UNSQUEEZE:
-    case OP_TRANSPOSE:
-    case OP_EXPAND:
-    case OP_SPLIT:
-    case OP_SLICE:
-    case OP_IDENTITY:
-        return true;
-    default:
-        return false;
+    const struct op *op = &graph->ops[i];
+    bool has_norm[3];
+    if (op->tensor[3] >= 0 || hp_attr(op->nest->attrs, ATTR_SOFT_CAP, 0, 0) > 0)
+        return i; /* scores are masked or capped */
+    for (int o = 0; o < 3; o++) {
+        int at = between(graph, op, o, &has_norm[o]);
+        if (at >= 0)
+            return at;
     }
-}
-
-/* The first operator between a linear layer and an operand of attention that is neither a
- * rotary embedding nor a move of elements; -1: none. An unrecognised rotary embedding is such
- * an operator. */
-static int between(const struct hypar_graph *graph, int tensor)
-{
-    int at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
-    while (at >= 0 && (is_move(graph->ops[at].kind) || graph->ops[at].kind == OP_ROPE)) {
-        tensor = graph->ops[at].tensor[0];
-        at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
-    }
-    return at >= 0 && graph->ops[at].kind != OP_LINEAR ? at : -1;
+    return has_norm[0] == has_norm[1] ? -1 : computed_by(graph, op->tensor[!has_norm[0]], true);
 }
 
 /* Is this an operator of a layer that struct transformer cannot describe? */
@@ -125,15 +165,8 @@ static bool is_unknown(const struct hypar_graph *graph, int i, int *at)
     *at = i;
     switch (op->kind) {
     case OP_ATTENTION:
-        if (op->tensor[3] >= 0 ||
-            hp_attr(op->nest->attrs, ATTR_SOFT_CAP, 0, 0) > 0) /* of the scores */
-            return true;
-        for (int o = 0; o < 3; o++)
-            if (between(graph, op->tensor[o]) >= 0) {
-                *at = between(graph, op->tensor[o]);
-                return true;
-            }
-        return false;
+        *at = unknown_of_attention(graph, i);
+        return *at >= 0;
     case OP_MATMUL:
     case OP_SOFTMAX:
     case OP_RMS_NORM:
@@ -247,6 +280,19 @@ static void find_outside(const struct hypar_graph *graph, const struct repeated_
     hp_arena_free(&scratch);
 }
 
+/* A norm of a layer that is not like the last one, which the flags describe; -1: none. */
+static int find_other_norm(const struct hypar_graph *graph,
+                           const struct repeated_layers *layers, const struct transformer *t)
+{
+    for (int i = layers->first; i < layers->first + layers->n_ops; i++) {
+        const struct op *op = &graph->ops[i];
+        if (is_norm(op->kind) && ((op->kind == OP_RMS_NORM) != t->rms_norm ||
+                                  hp_attr(op->nest->attrs, ATTR_EPS, 0, 0) != t->epsilon))
+            return i;
+    }
+    return -1;
+}
+
 bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, int *op)
 {
     struct repeated_layers layers = hp_repeated_layers(graph);
@@ -266,6 +312,8 @@ bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, in
         return false;
     }
     out->layers = layers.count;
+    if (out->unknown < 0)
+        out->unknown = find_other_norm(graph, &layers, out);
     read_tables(graph, out);
     find_outside(graph, &layers, out);
     return true;

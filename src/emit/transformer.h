@@ -18,6 +18,8 @@ struct transformer {
                      * have there; -1: none */
     bool behind;    /* it is behind them */
     double epsilon; /* of its norms */
+    bool
+        qk_norm; /* queries and keys have such a norm over each head, before rotary positions */
     bool causal, rms_norm, gated;
     bool bias, no_bias; /* linear layers have a bias, have none; both: some have */
     bool silu;          /* the activation that gates, or is between the two products, is silu

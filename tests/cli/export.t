@@ -318,6 +318,15 @@ $ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP
 > hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base, and import the model with values in its tables (not on meta)
 ? 1
 
+A norm over each head of queries and keys, like the layer's other norms, has a flag; one with another epsilon, and one of queries alone, have none.
+$ sed -E -f tests/data/head-norms.sed $TMP/known.json > $TMP/normed.json; sed -E 's/(_norm.w"., "attrs": ."eps": )1e-05(.*_whole")/\11e-06\2/' $TMP/normed.json > $TMP/other.json; sed -E 's/"inputs": ."layers.(.).k_whole".( *, *"attrs": ..heads)/"inputs": ["layers.\1.k_proj"]\2/' $TMP/normed.json > $TMP/alone.json; for g in known normed other alone; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q | grep -E 'num-layers|qk'; done
+> --num-layers 2
+> --num-layers 2
+> --qk-layernorm
+> hypar: $TMP/plan.json: op 'layers.0.q_norm': Megatron-LM's flags have no word for 'rms_norm' at this place of a layer, and would describe another network; Megatron-LM's --qk-layernorm is a norm of queries and keys over each head, like the other norms of a layer
+> hypar: $TMP/plan.json: op 'layers.0.q_norm': Megatron-LM's flags have no word for 'rms_norm' at this place of a layer, and would describe another network; Megatron-LM's --qk-layernorm is a norm of queries and keys over each head, like the other norms of a layer
+? 1
+
 Another loss than the cross entropy of each word, and factors of the embedding, are in no flag either.
 $ hypar import gpt2:layers=2,hidden=16,heads=2,seq=6,vocab=20 -qo $TMP/gpt.json; sed 's/"name": "loss", .*/"name": "z", "kind": "exp", "inputs": ["lm_head"]}, {"name": "loss", "kind": "mse_loss", "inputs": ["z", "lm_head"]}/' $TMP/gpt.json > $TMP/z.json; sed 's/"name": "loss", .*/"name": "first", "kind": "slice", "inputs": ["lm_head"], "attrs": {"axis": 1, "start": 0, "stop": 1}}, {"name": "loss", "kind": "cross_entropy", "inputs": ["first", "labels"]}/; s/\("labels", "shape": .[0-9]*, \)6/\11/' $TMP/gpt.json > $TMP/first.json; sed 's/"drop", "kind": "dropout"\(.*\), "attrs": {[^}]*}/"drop", "kind": "affine"\1, "attrs": {"alpha": 4}/' $TMP/gpt.json > $TMP/scaled.json; for g in gpt z first scaled; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q | grep num-layers; done; hypar plan $TMP/z.json --on full:2 --for megatron
 > --num-layers 2

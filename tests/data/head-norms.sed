@@ -1,0 +1,2 @@
+s/(\{"name": "layers\.(.)\.rope_(.)", "kind": "rope", "inputs": \[")[^"]*/{"name": "layers.\2.\3_heads", "kind": "reshape", "inputs": ["layers.\2.\3_proj"], "attrs": {"shape": [0, 16, 8, 8]}}, {"name": "layers.\2.\3_norm", "kind": "rms_norm", "inputs": ["layers.\2.\3_heads", "layers.\2.\3_norm.w"], "attrs": {"eps": 1e-05}}, {"name": "layers.\2.\3_whole", "kind": "reshape", "inputs": ["layers.\2.\3_norm"], "attrs": {"shape": [0, 16, 64]}}, \1layers.\2.\3_whole/
+s/\{"name": "layers\.(.)\.([qk])_proj\.w".*/& {"name": "layers.\1.\2_norm.w", "shape": [8]},/
