@@ -85,7 +85,9 @@ static const struct {
     { HEAD IN "'ops':[1]}", 0, HYPAR_INVALID, "f: ops[0]: expected an object, not 1" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'in':[]}"), 0, HYPAR_INVALID,
       "f: ops[0]: unknown member 'in', expected one of name, kind, inputs, attrs, input_bytes, "
-      "choices" },
+      "choices, fp32" },
+    { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'fp32':1}"), 0, HYPAR_INVALID,
+      "f: ops[0].fp32: expected true or false, not 1" },
     { HEAD IN OPS("{'kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
       "f: ops[0].name: missing, expected a string" },
     { HEAD IN OPS("{'name':'','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
