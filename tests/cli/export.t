@@ -319,7 +319,7 @@ $ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP
 ? 1
 
 A norm over each head of queries and keys, like the layer's other norms, has a flag; one with another epsilon, and one of queries alone, have none.
-$ sed -E -f tests/data/head-norms.sed $TMP/known.json > $TMP/normed.json; sed -E 's/(_norm.w"., "attrs": ."eps": )1e-05(.*_whole")/\11e-06\2/' $TMP/normed.json > $TMP/other.json; sed -E 's/"inputs": ."layers.(.).k_whole".( *, *"attrs": ..heads)/"inputs": ["layers.\1.k_proj"]\2/' $TMP/normed.json > $TMP/alone.json; for g in known normed other alone; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q | grep -E 'num-layers|qk'; done
+$ sed -E -f tests/cli/head-norms.sed $TMP/known.json > $TMP/normed.json; sed -E 's/(_norm.w"., "attrs": ."eps": )1e-05(.*_whole")/\11e-06\2/' $TMP/normed.json > $TMP/other.json; sed -E 's/"inputs": ."layers.(.).k_whole".( *, *"attrs": ..heads)/"inputs": ["layers.\1.k_proj"]\2/' $TMP/normed.json > $TMP/alone.json; for g in known normed other alone; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q | grep -E 'num-layers|qk'; done
 > --num-layers 2
 > --num-layers 2
 > --qk-layernorm
