@@ -71,9 +71,8 @@ static int between(const struct hypar_graph *graph, const struct op *attention, 
 {
     int at = computed_by(graph, attention->tensor[o], true);
     const struct op *norm = at < 0 ? NULL : &graph->ops[at];
-    int64_t head = last_extent(graph, attention->tensor[o]) /
-                   hp_attr_int(attention->nest->attrs, o == 0 ? ATTR_HEADS : ATTR_KV_HEADS, 0,
-                               hp_attr_int(attention->nest->attrs, ATTR_HEADS, 0, 1));
+    int64_t heads = hp_attr_int(attention->nest->attrs, ATTR_HEADS, 0, 1),
+            head = last_extent(graph, attention->tensor[0]) / heads;
     *has_norm = o < 2 && norm && is_norm(norm->kind) && extent(norm->nest, 'c') == head;
     if (*has_norm)
         at = computed_by(graph, norm->tensor[0], false);
